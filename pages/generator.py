@@ -14,7 +14,7 @@ from dpsyn.app.releases import (
     show_release,
 )
 from dpsyn.errors import DpsynError
-from dpsyn.kit import code, jobs, visit, widgets
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import calibrated
 from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE, title
 from dpsyn.privacy.spec import PrivacySpec
@@ -98,25 +98,7 @@ def settings() -> None:
         show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     if pressed:
-        context = {
-            "done": road.take_and_measure,
-            "title": config.title,
-            "seed": seed,
-            "revision": current.revision,
-            "table": learn,
-            "config": config,
-            **state.kept_by_workspace(state.keep_release),
-        }
-        visit.set_job(
-            jobs.start(
-                "dpsyn.mechanisms.base:run",
-                label=config.title,
-                context=context,
-                mechanism=mechanism,
-                table=learn,
-                seed=seed,
-            )
-        )
+        road.make(current, config.title, seed, "dpsyn.mechanisms.base:run", mechanism=mechanism, seed=seed)
         st.rerun()
 
 
@@ -139,7 +121,7 @@ if others:
             show_release(made)
 if releases:
     st.caption(
-        f"{widgets.said(state.total_claim(releases))} "
+        f"{widgets.said(state.total_claim(releases, [found for _, found in state.drawn_statistics()]))} "
         + (
             "Reloading the page deletes them: download what you want to keep."
             if state.workspace() is None

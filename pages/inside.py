@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dpsyn.app import audits
 from dpsyn.app.lessons import player
 from dpsyn.kit import widgets
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
@@ -16,9 +17,13 @@ st.caption(
     "Only what the Generator releases may be published."
 )
 shown = [name for name in MECHANISMS if offered(name, "panels:inside") is not None]
-chosen = widgets.one_of("Mechanism", shown, format_func=title, default=shown[0], key="inside_mechanism")
+called = {name: title(name) for name in shown} | {audits.NAME: "Audits of all"}
+chosen = widgets.one_of("Mechanism", list(called), format_func=called.__getitem__, default=shown[0], key="inside_mechanism")
 widgets.watch_job()
-offered(chosen, "panels:inside")(current)
+if chosen == audits.NAME:
+    audits.show()
+else:
+    offered(chosen, "panels:inside")(current)
 without = ", ".join(title(name) for name in MECHANISMS if name not in shown)
 if without:
-    st.caption(f"There are no pictures of {without}: the Generator runs them.")
+    st.caption(f"There are no pictures of {without}: the Generator runs them, and audits try them.")

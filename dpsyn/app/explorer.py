@@ -241,9 +241,12 @@ def _private_statistics(explorer: Explorer) -> None:
     )
     if st.button("Draw private statistics", icon=":material/casino:", help="Each press spends this ε once more."):
         found = private_statistics(current.table, PrivacySpec(epsilon))
-        kept = state.published_statistics()
-        kept.append((current.revision, found))
-    mine = [found for revision, found in state.published_statistics() if revision == current.revision]
+        state.drawn_statistics().append((current.revision, found))
+    drawn = state.statistics_of(current.table.name)
+    if drawn:
+        spent = rounded_up(sum(found.epsilon for found in drawn), 4)
+        st.caption(f"{len(drawn)} drawn in this visit; publishing all of them costs ε = {spent} together.")
+    mine = [found for revision, found in state.drawn_statistics() if revision == current.revision]
     if mine:
         newest = mine[-1]
         low, high = newest.max_frequency_interval
@@ -256,8 +259,6 @@ def _private_statistics(explorer: Explorer) -> None:
             }
         )
         widgets.guarantee_card(newest.guarantee, before=False)
-        spent = rounded_up(sum(found.epsilon for found in mine), 4)
-        st.caption(f"{len(mine)} drawn in this visit; publishing all of them costs ε = {spent} together.")
         verdict = [verdicts(explorer, Chosen(newest.statistics(), private=not public, classes=explorer.focus.classes))]
         text = verdict_markdown(verdict, described(explorer), private=not public)
         file = "feasibility_private.md"

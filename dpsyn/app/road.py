@@ -14,7 +14,7 @@ from dpsyn.app import state
 from dpsyn.app.lab.releases import take_comparison
 from dpsyn.data.counted import AnyTable
 from dpsyn.errors import DpsynError
-from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking
+from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking, yardsticks
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import mechanisms_as_they_come
@@ -24,8 +24,8 @@ from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, THE_FIELD, THE_THREE, as_it_comes, offered, title
-from dpsyn.notation import percent, short
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.notation import percent
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
@@ -41,8 +41,6 @@ _COLORS: dict[str, Literal["green", "orange", "red", "gray"]] = {
     "cannot be judged": "gray",
 }
 _NOT_RUN = "not_run"
-_MOST_POOR = 6
-"""Sentences on what is wrong, on page Comparison."""
 _GRADES = {"good": "good", "fair": "with care", "bad": "poor", "cannot be judged": "cannot be judged"}
 
 
@@ -116,7 +114,7 @@ def possible(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism | 
         one = config.fewer_rows(1)
         with suppress(DpsynError):
             if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
-                return f"one row needs ε ≥ {short(needed[1], 3)}"
+                return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
         return "not possible for these columns"
     return mechanism
 
@@ -202,8 +200,29 @@ def _time(seconds: float) -> str:
     return f"about {minutes:.0f} min" if minutes < 90 else f"about {minutes / 60:,.0f} h"
 
 
-def take_and_measure(context: Mapping[str, Any], release: Release) -> None:
-    """A ``done`` of a job that made a release: keep it, show it, and measure it in the background."""
+def make(current: Dataset, title: str, made_with: int | list[int] | None, task: str, **arguments: Any) -> None:
+    """Start a job that makes a release; it is kept, shown, and measured in the background.
+
+    Args:
+        current: the data.
+        title: what the release and the job are called.
+        made_with: the seed that the release remembers, or None.
+        task: the job, which takes the rows to learn from as ``table``.
+        arguments: what else it takes.
+    """
+    learn = current.parts[0]
+    context = {
+        "done": _take_and_measure,
+        "title": title,
+        "seed": made_with,
+        "revision": current.revision,
+        "table": learn,
+        **state.kept_by_workspace(state.keep_release),
+    }
+    visit.set_job(jobs.start(task, label=title, context=context, table=learn, **arguments))
+
+
+def _take_and_measure(context: Mapping[str, Any], release: Release) -> None:
     state.take_release(context, release)
     measure([state.made()[-1]], context["revision"])
 
@@ -229,7 +248,7 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
         if not isinstance(found, str) and config.name in THE_FIELD:
             found = long_wait(found, unknown="of unknown duration") or found
         (refused if isinstance(found, str) else mechanisms)[label] = found
-    context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}
+    context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused}
     visit.set_job(
         jobs.start(
             "dpsyn.mechanisms.base:run_all", label="All mechanisms", context=context, mechanisms=mechanisms, table=learn
@@ -242,13 +261,10 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
     refused: dict[str, str] = dict(context["refused"])
     before = len(state.made())
     for name, (made, seconds) in found.items():
-        config = context["made_by"][name].config
         if isinstance(made, str):
             refused[name] = made
         else:
-            state.take_release(
-                {"title": config.title, "table": context["table"], "seed": None, "seconds": seconds, "config": config}, made
-            )
+            state.take_release({"title": name, "table": context["table"], "seed": None, "seconds": seconds}, made)
     measure(state.made()[before:], context["revision"])
     st.session_state[_NOT_RUN] = context["revision"], refused
 
@@ -307,24 +323,25 @@ def score_card(report: Report) -> None:
 
 
 def conclude(reports: Mapping[str, Report]) -> None:
-    """The releases in order, each with its findings, what is wrong with them, and what to do next."""
+    """What to do next, the releases in order with their findings, and what to hold them against."""
+    st.markdown(f":material/arrow_forward: {escape.markdown(advice(reports))}")
     found = {name: {finding.about: finding for finding in conclusions(reports[name])} for name in ranking(reports)}
     kinds = [kind for kind in _ABOUT if any(kind in findings for findings in found.values())]
     lines = ["| rank | | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |", "|---" * (len(kinds) + 2) + "|"]
     for rank, (name, findings) in enumerate(found.items(), start=1):
         cells = [_cell(findings[kind]) if kind in findings else "–" for kind in kinds]
         lines.append(f"| {rank} | **{escape.markdown(name)}** | {' | '.join(cells)} |")
+    for name, figures in yardsticks(next(iter(reports.values()))).items():
+        cells = [escape.markdown(figures.get(kind, "–")) for kind in kinds]
+        lines.append(f"| | *{name}* | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
-    poor = [
-        f"- **{escape.markdown(name)}**: {escape.markdown(finding.sentence)}"
-        for name, findings in found.items()
-        for finding in findings.values()
-        if finding.grade == "bad"
-    ]
     revision, refused = st.session_state.get(_NOT_RUN, (None, {}))
     if revision == visit.dataset().revision and refused:
         st.caption(f"Not run: {'; '.join(f'{name} ({widgets.said(reason)})' for name, reason in refused.items())}.")
-    st.markdown("\n".join([*poor[:_MOST_POOR], "", f":material/arrow_forward: {escape.markdown(advice(reports))}"]))
+    if len(found) == 1:
+        (findings,) = found.values()
+        poor = [f"- {escape.markdown(finding.sentence)}" for finding in findings.values() if finding.grade == "bad"]
+        st.markdown("\n".join(poor))
 
 
 def _cell(finding: Finding) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,9 +19,16 @@ from dpsyn.kit.jobs import Job
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.mechanisms.base import Release
 from dpsyn.privacy.private_statistics import PrivateStatistics
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import BETWEEN, rounded_up, together
 
 T = TypeVar("T")
+_CONDITIONS = {
+    "real_arithmetic": ", in exact arithmetic",
+    "stated": ", if what their files state is true",
+    "unconfirmed_domain": ", if the domain is confirmed as public",
+    "experimental": ", if what is not proven holds",
+}
+"""What a total rests on, by the status of a claim in it."""
 Kept = MadeRelease | Experiment
 
 
@@ -44,10 +51,15 @@ def with_workspace(do: Callable[[Workspace], T]) -> T | None:
         return None
 
 
-def published_statistics() -> list[tuple[int, PrivateStatistics]]:
+def drawn_statistics() -> list[tuple[int, PrivateStatistics]]:
     """Private statistics drawn in this visit, each with the revision of the dataset that it is of."""
     drawn: list[tuple[int, PrivateStatistics]] = st.session_state.setdefault("published_statistics", [])
     return drawn
+
+
+def statistics_of(name: str) -> list[PrivateStatistics]:
+    """Those of the data of this name, however often they were opened."""
+    return [found for _, found in drawn_statistics() if found.name == name]
 
 
 def made() -> list[MadeRelease]:
@@ -126,7 +138,7 @@ def _release_of(context: Mapping[str, Any], release: Release, number: int) -> Ma
         claim = "no guarantee"
     name = f"{context['title']} · {claim}" + (" · demonstration" if release.seeded else "")
     table, seed, seconds = context["table"], context["seed"], context["seconds"]
-    return MadeRelease(number, name, release, seed, table.name, table.domain, seconds, context["config"])
+    return MadeRelease(number, name, release, seed, table.name, table.domain, seconds, release.config)
 
 
 def kept_by_workspace(keep: Callable[[Workspace, Job], None]) -> dict[str, Any]:
@@ -252,26 +264,36 @@ def running_of(experiment: Experiment) -> Job | None:
     return job if job is not None and job.context.get("experiment") is experiment else None
 
 
-def total_claim(releases: list[MadeRelease]) -> str:
-    """What publishing all these releases together would cost, by basic composition, one sentence a dataset."""
+def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatistics] = ()) -> str:
+    """What publishing all these releases and private statistics together would cost, one sentence a dataset."""
     sentences = []
-    for name in dict.fromkeys(made.dataset for made in releases):
-        every = [made.release.guarantee for made in releases if made.dataset == name]
-        claims = [claim for claim in every if claim.status not in ("published_but_wrong", "demonstration")]
-        if len(claims) < len(every):
+    for name in dict.fromkeys([*(made.dataset for made in releases), *(found.name for found in drawn)]):
+        every = {
+            ("release", "releases"): [made.release.guarantee for made in releases if made.dataset == name],
+            ("draw of statistics", "draws of statistics"): [found.guarantee for found in drawn if found.name == name],
+        }
+        promised = {
+            words: [claim for claim in claims if claim.status not in ("published_but_wrong", "demonstration")]
+            for words, claims in every.items()
+        }
+        if promised != every:
             sentences.append(
                 f"{name}: what was made as published, or with a seed, has no guarantee; publishing it costs everything"
             )
+        claims = [claim for some in promised.values() for claim in some]
         if not claims:
             continue
-        epsilon, delta = sum(c.epsilon for c in claims), sum(c.delta for c in claims)
+        epsilon, delta, neighbouring = together(claims)
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
-        total += " in exact arithmetic" if any(c.status == "real_arithmetic" for c in claims) else ""
-        total += " if what their files state is true" if any(c.status == "stated" for c in claims) else ""
-        one = len(claims) == 1
-        sentences.append(
-            f"the one release of {name} costs {total}"
-            if one
-            else f"the {len(claims)} releases of {name} cost {total} together"
-        )
+        total = f"{total} under {BETWEEN[neighbouring]}" if delta < 1 else "everything, as their δ add up to 1 or more"
+        kinds = [
+            f"the one {one}" if len(some) == 1 else f"the {len(some)} {more}"
+            for (one, more), some in promised.items()
+            if some
+        ]
+        cost = f"costs {total}" if len(claims) == 1 else f"together cost {total}"
+        conditions = [words for status, words in _CONDITIONS.items() if any(claim.status == status for claim in claims)]
+        sentences.append(f"{' and '.join(kinds)} of {name} {cost}{''.join(conditions)}")
+        if len({claim.neighbouring for claim in claims}) > 1 and delta < 1:
+            sentences.append("under adding or removing one row, those made for replacing one promise nothing")
     return "Privacy adds up over what is published: " + "; ".join(sentences) + "."

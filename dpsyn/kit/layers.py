@@ -110,6 +110,7 @@ def legend(labels: Sequence[str]) -> Any:
         direction="vertical",
         columns=columns_of(labels),
         labelLimit=0,
+        symbolOpacity=1,  # also where the first layer is a pale band
         symbolSize=250,
         symbolStrokeWidth=2,
         rowPadding=2,

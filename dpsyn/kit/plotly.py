@@ -70,22 +70,13 @@ def at_least_one(reports: Mapping[str, Any]) -> None:
         raise ParameterError("reports", "none", "at least one report")
 
 
-def series(name: str, panel: int) -> dict[str, Any]:
-    """Name and legend of one series that is drawn in several panels: one entry in the legend switches all of them."""
-    return {"name": escape.chart(shorten(name, 40)), "legendgroup": name, "showlegend": panel == 1}
+def series(name: str) -> dict[str, Any]:
+    """Name and entry in the legend of one series."""
+    return {"name": escape.chart(shorten(name, 40)), "legendgroup": name, "showlegend": True}
 
 
-def two_panels(left: str, right: str) -> go.Figure:
-    """Two plots side by side with their headings."""
-    from plotly.subplots import make_subplots
-
-    return make_subplots(rows=1, cols=2, subplot_titles=(left, right), horizontal_spacing=0.12)
-
-
-def segments(
-    heights: Sequence[float | None], name: str, panel: int, *, colour: str = GUIDE, dash: str = "solid"
-) -> go.Scatter:
-    """A horizontal line across each group 0, 1, 2, … at its height; none where the height is None."""
+def segments(heights: Sequence[float | None], name: str) -> go.Scatter:
+    """A dotted line across each group 0, 1, 2, … at its height; none where the height is None."""
     import plotly.graph_objects as go
 
     x: list[float | None] = []
@@ -93,7 +84,7 @@ def segments(
     for at, height in enumerate(heights):
         x += [at - 0.45, at, at + 0.45, None]
         y += [height, height, height, None]
-    line = go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **series(name, panel))
+    line = go.Scatter(x=x, y=y, mode="lines", line={"color": GUIDE, "width": 3, "dash": "dot"}, **series(name))
     line.update(name=escape.chart(name), hovertemplate=f"{escape.chart(name)}<br>%{{y:.4f}}<extra></extra>")
     return line
 

@@ -28,12 +28,12 @@ class Read:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, full: AnyTable, dropped: Sequence[str], notes: tuple[str, ...]) -> Read:
+    def of(cls, full: AnyTable, dropped: Sequence[str]) -> Read:
         """Leave out columns, and those of one value unless there are no others."""
         table = _without(full, dropped)
         alone = table.single_valued if len(table.single_valued) < len(table.domain) else []
         said = (f"Column {quoted(name)} was left out: it has one value only." for name in alone)
-        return cls(_without(table, alone).prepared(), full, (*notes, *said))
+        return cls(_without(table, alone).prepared(), full, (*full.notes, *said))
 
 
 def _without(table: AnyTable, columns: Sequence[str]) -> AnyTable:
@@ -67,7 +67,7 @@ def read(data: bytes, name: str, most: int, progress: Callable[[str, float], Non
     progress("reading the file", 0.0)
     full, dropped = read_all(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))
     progress("counting equal rows", 0.9)
-    found = Read.of(full, dropped, full.notes)
+    found = Read.of(full, dropped)
     found.table.statistics()
     return found
 
@@ -79,4 +79,5 @@ def open_source(source: str | Connection, name: str, progress: Callable[[str, fl
         DataError: they cannot be read or counted.
     """
     progress("counting where the rows lie", 0.0)
-    return Read.of(*open_all(source, None, name if isinstance(source, Connection) else None, None, "leave_out"))
+    full, dropped = open_all(source, None, name if isinstance(source, Connection) else None, None, "leave_out")
+    return Read.of(full, dropped)

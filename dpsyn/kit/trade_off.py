@@ -14,6 +14,8 @@ from dpsyn.privacy.audit import Audit, claimed_trade_off
 
 _STEPS = 201
 _TALL = 300
+_MANY = 3
+"""Curves whose bands would hide what is below."""
 
 
 def draw_trade_off(found: Mapping[str, Audit]) -> Any:
@@ -41,9 +43,13 @@ def draw_trade_off(found: Mapping[str, Audit]) -> Any:
     chart = layered(
         under.mark_area(color=GUIDE, opacity=0.3).encode(y=y, y2=alt.Y2("low:Q")),
         under.mark_line(color=GUIDE, strokeDash=[2, 4], strokeWidth=1.5).encode(y=alt.Y("diagonal:Q")),
-        lines.mark_area(opacity=0.2, strokeOpacity=0).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        lines.mark_area(opacity=0.2 if len(found) < _MANY else 0.08, strokeOpacity=0).encode(
+            y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+        ),
+        under.mark_line(color=GUIDE, strokeWidth=1.5).encode(y=alt.Y("y:Q")),
         lines.mark_line().encode(
-            y=y, tooltip=[alt.Tooltip(f"{field}:Q", format=".3f") for field in ("x", "y", "low", "high")]
+            y=y,
+            tooltip=[alt.Tooltip(f"{field}:Q", format=".3f") for field in ("x", "y", "low", "high")],
         ),
     )
     subtitle = (

@@ -165,16 +165,20 @@ def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: 
     expect(card).to_have_count(0)
     for at, (name, value) in enumerate([("Noisy reweighting", 1), ("Noisy reweighting", 10), ("Independent columns", 1)]):
         heading = card.get_by_role("heading", name=f"{name} at ε = {value}", exact=True)
-        for _ in range(5):  # a click on a chart that is just drawn anew is lost
+        for _ in range(15):  # a click on a chart that is just drawn anew is lost
             drawn.locator(".scatterlayer .point").nth(at).click(force=True)
             with suppress(LateError):
-                heading.wait_for(timeout=8_000)
+                heading.wait_for(timeout=5_000)
                 break
         expect(heading).to_be_visible(timeout=WAIT)
         settled(page)
-    expect(card.get_by_test_id("stMetric")).to_have_count(3)
+    expect(card.get_by_test_id("stMetric")).to_have_count(3, timeout=WAIT)
     expect(card.get_by_text(re.compile("under replacing one row"))).to_be_visible()
     expect(card.get_by_text(re.compile(r"s of the processor and .* GB"))).to_be_visible()
+    card.get_by_role("button", name=re.compile("Make the rows of run . again")).click()
+    made = re.compile("Independent columns, run . of experiment 1 on 75.% of the rows · ε = 1 · demonstration")
+    expect(page.get_by_role("cell", name=made).first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Measured against the 15,000 real rows")).to_be_visible()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_every_audit_has_its_curve_and_band_above_what_the_claim_forbids() -> No
         for name, s in (("sound", 3.0), ("halved", 0.5))
     }
     chart = draw_trade_off(found)
-    forbidden, _, band, curves = (layer.data for layer in chart.layer)
+    forbidden, _, band, _, curves = (layer.data for layer in chart.layer)
     assert list(curves["series"].unique()) == ["sound", "halved"]
     assert ((band["low"] <= band["y"] + 1e-9) & (band["y"] <= band["high"] + 1e-9)).all()
     worst = {name: (group["high"].to_numpy() - forbidden["y"].to_numpy()).min() for name, group in curves.groupby("series")}

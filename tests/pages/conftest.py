@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpsyn.app import road
 from dpsyn.kit.local import SWITCH
+from tests.pages.forked import fork_jobs
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +25,15 @@ def packages_are_searched_once() -> Iterator[None]:
     """For every new visitor AppTest searches all installed packages for components: half of the time of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def jobs_are_copies(request: pytest.FixtureRequest) -> Iterator[None]:
+    """See :mod:`tests.pages.forked`; a module that says ``NO_COPIES`` has processes as the app starts them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not hasattr(request.module, "NO_COPIES"):
+            fork_jobs(patch)
         yield
 
 
@@ -77,9 +85,11 @@ def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
     end = time.monotonic() + seconds
     while "job" in app.session_state and app.session_state["job"] is not None:
         process = app.session_state["job"].process
-        with suppress(subprocess.TimeoutExpired):
-            time.sleep(0.1) if process is None else process.wait(0.5)
         assert time.monotonic() < end
+        if process is None:  # it has not had its turn
+            time.sleep(0.05)
+            continue
+        process.wait(seconds)
         app.run()
         assert not app.exception, app.exception
     return app

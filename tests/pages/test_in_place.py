@@ -16,6 +16,8 @@ from dpsyn.data.in_place import Connection
 from tests.conftest import postgres_address
 from tests.pages.conftest import confirm, finish_job, press
 
+NO_COPIES = "an engine that has worked does not survive being copied"
+
 
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
     random = np.random.default_rng(seed)

@@ -10,7 +10,6 @@ import pytest
 import dpsyn
 from dpsyn.mechanisms.dp_cda.panels import VIEWS
 from dpsyn.mechanisms.dp_cda.panels._views import MEASURED
-from tests.pages.conftest import finish_job
 
 
 def at(open_page, sample="asia"):
@@ -52,8 +51,8 @@ def test_every_view_draws_for_every_sample(open_page, sample):
     for name in VIEWS:
         view(app, name)
         assert not app.error
-        assert pictures(app) >= 1 or name == "Audit"
-        assert not app.info or name == "Audit"
+        assert pictures(app) >= 1
+        assert not app.info
 
 
 def test_sliders_move_the_noise(open_page):
@@ -110,7 +109,7 @@ def test_a_rare_class_is_left_out_and_named(open_page):
     for name in VIEWS:
         view(app, name)
         assert any("rare" in w.value for w in app.warning)
-        assert pictures(app) >= 1 or name == "Audit"
+        assert pictures(app) >= 1
 
 
 def test_one_row_is_survived(open_page):
@@ -123,7 +122,7 @@ def test_one_class_alone(open_page):
     assert "Only one class is mixed" in words(app)
     for name in VIEWS:
         view(app, name)
-        assert pictures(app) >= 1 or name == "Audit"
+        assert pictures(app) >= 1
 
 
 def test_fifty_classes(open_page):
@@ -132,7 +131,7 @@ def test_fifty_classes(open_page):
     quiet(app.selectbox[0].set_value("kind").run())
     for name in VIEWS:
         view(app, name)
-        assert pictures(app) >= 1 or name == "Audit"
+        assert pictures(app) >= 1
     for order in (1, 512):
         quiet(app.select_slider(key="order").set_value(order).run())
     assert "No class has 512 records" in words(app)
@@ -144,7 +143,7 @@ def test_a_wide_table(open_page):
     app = upload(open_page, header + rows)
     for name in VIEWS:
         view(app, name)
-        assert pictures(app) >= 1 or name == "Audit"
+        assert pictures(app) >= 1
 
 
 def test_accuracy_against_l_is_an_experiment_of_the_page_comparison(open_page):
@@ -170,19 +169,6 @@ def test_the_best_l_for_the_signal_is_not_recommended_for_classifiers(open_page)
         assert f"(l = {order})" in MEASURED
     (majority,) = [row for row in table if row[2].startswith("majority")]
     assert f"right for {majority[4]}" in MEASURED
-
-
-def test_an_audit_runs_in_the_background_and_refutes_the_paper(open_page):
-    app = view(at(open_page, "digits"), "Audit")
-    assert "Nothing has been audited yet" in words(app)
-    app.select_slider(key="in_cda_runs").set_value(2000)
-    next(b for b in app.button if b.label == "Run the audits").click().run()
-    quiet(finish_job(quiet(app)))
-    assert not app.error
-    found = app.session_state["in_cda_audit"]["value"]
-    assert not any(found[name].refuted for name in found if name.startswith("a record"))
-    assert "Refuted: " in words(app)
-    assert pictures(app) == 2
 
 
 def test_fewer_rows_than_classes_and_nothing_to_mix_are_said(open_page):

@@ -28,7 +28,7 @@ def view(app, name):
     return app
 
 
-EXPECTED = {"Noise": 1, "Fitted statistics": 2, "Support and rows": 2, "Audit": 0}
+EXPECTED = {"Noise": 1, "Fitted statistics": 2, "Support and rows": 2}
 
 
 @pytest.mark.parametrize("sample", ["asia", "car", "digits"])
@@ -55,7 +55,7 @@ def test_the_noise_table_follows_the_sliders(open_page):
 def test_the_same_settings_draw_the_same_noise_until_one_asks_for_new(open_page):
     app = view(opened(open_page), "Support and rows")
     first = app.dataframe[0].value
-    view(view(app, "Audit"), "Support and rows")
+    view(view(app, "Noise"), "Support and rows")
     assert app.dataframe[0].value.equals(first)
     app.button(key="in_nr_seed_again").click().run()
     assert not app.exception
@@ -66,15 +66,6 @@ def test_a_vertex_sits_on_fewer_points_than_maximum_entropy(open_page):
     app = view(opened(open_page, "car"), "Support and rows")
     points = [int(text.replace(",", "")) for text in app.dataframe[0].value["Points"]]
     assert points[0] < 300 < points[2]
-
-
-def test_the_audit_finds_nothing_until_the_noise_is_halved(open_page):
-    app = view(opened(open_page), "Audit")
-    app.button(key="in_nr_audit").click().run()
-    assert any("Nothing speaks against the claim" in message.value for message in app.success)
-    app.segmented_control(key="in_nr_factor").set_value(0.5).run()
-    app.button(key="in_nr_audit").click().run()
-    assert any("refuted" in message.value for message in app.error)
 
 
 AWKWARD = {

@@ -54,6 +54,7 @@ EXCEPTIONS = {
     # They choose among releases and experiments of this visit, which no link brings along.
     r"comparison_releases": "releases to measure",
     r"worst_release": "release whose worst tables are shown",
+    r"comparison_shown": "releases in the picture of one column",
     r"(runs|lab)_(\d+_)?(which|name)|\{key\}_(which|name)": "release or experiment to rename or remove, and its new name",
     r"lab_(measure|wish|wish_on)_\d": "an experiment's measure and wish",
     # Names of folders and files on somebody's machine do not belong into a link.
@@ -136,6 +137,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
             "in_cda_x_breast_cancer_diagnosis": "mean radius",
         },
     ),
+    "audits": ("inside", {"inside_mechanism": "Audits of all"}),
     "lessons": ("lessons", {}),
     "a lesson": ("lessons", {"lesson": "The published DP-CDA claim", "step": "3"}),
     "comparison": ("comparison", {}),

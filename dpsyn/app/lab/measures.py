@@ -11,11 +11,13 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import road, state
+from dpsyn.evaluation.conclusions import ranking
 from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_errors, draw_scores, draw_table
+from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_table
 from dpsyn.evaluation.prediction import DEFAULT_MODELS, MODELS
 from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.evaluation.standings import draw_errors, draw_scores
 from dpsyn.evaluation.tables import (
     MOST_COLUMNS,
     Reports,
@@ -37,6 +39,8 @@ from dpsyn.privacy.histograms import bins_of
 from dpsyn.table import Table
 
 _PAIRS = "Pairs of columns"
+_SHOWN = 3
+"""Releases beside the real rows in the picture of one column, unless others are chosen."""
 _OVERLAP = (
     "The regression that an analyst would fit. Overlap: what its 95 % intervals share with those of the real rows, 0 to 1; "
     "0.71 for a fresh sample of as many rows. They take synthetic rows for real ones: the noise of privacy is not in them."
@@ -114,8 +118,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         kept = " What was measured before stands in the list." if any(m.measured for m in releases.values()) else ""
         st.info(f"Nothing has been measured in this visit: open “Measure again”.{kept}", icon=":material/info:")
         return
-    learn, held_out = current.parts
-    reports: dict[str, Report] = found["reports"]
+    learn = current.parts[0]
+    reports: dict[str, Report] = {name: found["reports"][name] for name in ranking(found["reports"])}
     road.conclude(reports)
     places = colours(map(releases.get, reports))
     with st.container(border=True):
@@ -136,12 +140,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         with worst:
             _worst_tables(current, reports, releases)
         with columns:
-            name = st.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
-            if name in learn.domain:
-                shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
-                at = [place for label, place in zip(reports, places, strict=True) if label in releases]
-                held = None if held_out is None else held_out.frame[name]
-                show_figure(draw_column(learn.domain[name], learn.drawn.frame[name], shown, held, at), key="column")
+            _column(current, reports, releases)
 
 
 def _show(part: Any, key: str) -> None:
@@ -185,6 +184,22 @@ def measured_parts(reports: Reports, places: Sequence[int]) -> dict[str, list[An
     if len(whole := whole_rows_table(reports)):
         found["Whole rows"] = [whole, _WHOLE_ROWS, _NO_PRIVACY]
     return found
+
+
+@st.fragment
+def _column(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
+    learn, held_out = current.parts
+    left, right = st.columns([1, 3])
+    name = left.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
+    names = [label for label in reports if label in releases]
+    chosen = right.multiselect(
+        "Releases", names, default=names[:_SHOWN], key=f"comparison_shown_{zlib.crc32(repr(names).encode())}"
+    )
+    if name in learn.domain:
+        shown = {label: releases[label].release.rows[name] for label in chosen}
+        held = None if held_out is None else held_out.frame[name]
+        at = colours([releases[label] for label in chosen])
+        show_figure(draw_column(learn.domain[name], learn.drawn.frame[name], shown, held, at), key="column")
 
 
 @st.fragment

@@ -21,7 +21,7 @@ from dpsyn.privacy.spec import PrivacySpec
 _MODULES = {
     "dpsyn.evaluation.conclusions": ("advice", "ranking"),
     "dpsyn.evaluation.experiments": ("Grid", "config_from_dict", "run_grid"),
-    "dpsyn.evaluation.figures": ("draw_errors",),
+    "dpsyn.evaluation.standings": ("draw_errors",),
     "dpsyn.evaluation.report": ("real_baseline",),
     "dpsyn.evaluation.tables": ("summary_table",),
     "dpsyn.kit.plotly": ("alone",),

@@ -167,7 +167,8 @@ def planner(current: visit.Dataset) -> None:
         degrees = standard_degrees(len(learn.domain))
         st.caption(
             f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that needs more ε is "
-            "shown with it. Experiments are seeded, so their releases are demonstrations: none of their rows is kept."
+            "shown with it. Experiments are seeded, so their releases are demonstrations: no rows are kept, and a click "
+            "on a point makes them again."
         )
         try:
             grid = Grid(

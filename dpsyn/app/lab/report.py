@@ -24,6 +24,7 @@ from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import percent, readable, worded
+from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
@@ -37,9 +38,10 @@ def report_button() -> None:
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases, found = visit.dataset(), state.comparable(), state.comparison()
     tried, others = state.experiments_by_data()
+    drawn = state.statistics_of(current.table.name)
     widgets.download(
         "Report",
-        lambda: report_bytes(current, releases, found, tried, others),
+        lambda: report_bytes(current, releases, found, tried, others, drawn),
         f"dpsyn_{widgets.file_stem(current.table.name)}.html",
         icon="article",
         key="report",
@@ -54,8 +56,10 @@ def report_bytes(
     found: Mapping[str, Any] | None,
     tried: Sequence[Experiment],
     others: Sequence[Experiment] = (),
+    drawn: Sequence[PrivateStatistics] = (),
 ) -> bytes:
-    """The report, UTF-8, of the data, its releases, the last comparison and the experiments; those of other data come last.
+    """The report, UTF-8, of the data, its releases, the last comparison and the experiments; those of other data come
+    last. What it all costs together goes by what was ``drawn``, too.
 
     It reads no session.
     """
@@ -68,7 +72,9 @@ def report_bytes(
         sections.append(Section("Releases beside the real rows", PRIVATE, [*told, *measured]))
     sections += [experiment_section(experiment) for experiment in tried if experiment.results]
     if releases:
-        sections.append(Section("What publishing all of it would cost", PUBLIC, [readable(state.total_claim(releases))]))
+        sections.append(
+            Section("What publishing all of it would cost", PUBLIC, [readable(state.total_claim(releases, drawn))])
+        )
     sections += [experiment_section(experiment, own=False) for experiment in others if experiment.results]
     note = (
         "Only what stands under “private release” may be published, under the guarantee that is printed with it. Everything "

@@ -8,13 +8,13 @@ from typing import Literal
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import state
+from dpsyn.app import road, state
 from dpsyn.app.lab.releases import edit, of_other_data
 from dpsyn.domain import listed
 from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
 from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
-from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.plan import Cell, axes
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
 from dpsyn.evaluation.experiments.summary import Point, is_rising, points_table, refusals
 from dpsyn.kit import visit, widgets
@@ -22,7 +22,7 @@ from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import Guarantee, rounded_up
 
 POLL = 0.7
@@ -52,7 +52,7 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
                     # It failed: what the page says of it stands outside of this panel.
                     st.rerun(scope="app")
                 widgets.follow(every)
-            _findings(experiment, own=own)
+            _findings(experiment, current, own=own)
 
     panel()
 
@@ -66,7 +66,7 @@ def _heading(experiment: Experiment) -> None:
             edit([experiment], f"lab_{number}", busy=state.running_of(experiment) is not None)
 
 
-def _findings(experiment: Experiment, *, own: bool) -> None:
+def _findings(experiment: Experiment, current: Dataset, *, own: bool) -> None:
     results = list(experiment.results.values())
     missing = len(experiment.missing)
     running = state.running_of(experiment) is not None
@@ -104,7 +104,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     with curve:
         panels = field_panels(results) if choice == FIELD else {}
         wish = None if panels else _wish(experiment, measure, points)
-        _curves(experiment, panels or {measure: points}, wish)
+        _curves(experiment, panels or {measure: points}, wish, current if own else None)
         fewer = [f"{p.label} at {short(p.value)}: {p.runs_in_words}" for p in points if p.failed]
         if fewer:
             st.caption(
@@ -138,8 +138,11 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
         _downloads(experiment)
 
 
-def _curves(experiment: Experiment, panels: Mapping[str, Sequence[Point]], wish: float | None) -> None:
-    """The figure, which system is the best where, and the release of the point that was clicked."""
+def _curves(
+    experiment: Experiment, panels: Mapping[str, Sequence[Point]], wish: float | None, current: Dataset | None
+) -> None:
+    """The figure, which system is the best where, and the release of the point that was clicked; ``current``: its data, if
+    that is open."""
     references = field_references(experiment.references)
     figure = draw_experiment(experiment.grid, panels, references=references, wish=wish)
     chosen = show_figure(figure, key=f"lab_curve_{experiment.number}", select=True)
@@ -150,7 +153,7 @@ def _curves(experiment: Experiment, panels: Mapping[str, Sequence[Point]], wish:
                 f"**{escape.markdown(measure)}**: {escape.markdown(frontier_in_words(points, experiment.grid.vary))}"
             )
     for value, _, label, *_ in chosen:
-        _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels)
+        _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels, current)
     st.caption(
         "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
@@ -160,7 +163,9 @@ def _curves(experiment: Experiment, panels: Mapping[str, Sequence[Point]], wish:
     )
 
 
-def _card(experiment: Experiment, label: str, value: float, panels: Mapping[str, Sequence[Point]]) -> None:
+def _card(
+    experiment: Experiment, label: str, value: float, panels: Mapping[str, Sequence[Point]], current: Dataset | None
+) -> None:
     """The release that a point stands for: its claim, means of what was measured of it, and what a run of it takes."""
     runs = [r for r in experiment.results.values() if r.measures and (r.label, r.value) == (label, value)]
     shown = [p for points in panels.values() for p in points if (p.label, p.value) == (label, value)]
@@ -179,6 +184,30 @@ def _card(experiment: Experiment, label: str, value: float, panels: Mapping[str,
             place.caption("; ".join([*ends, *beside]))
         for _, line in costs(runs).iterrows():
             st.caption(f"A run takes {short(line['Median seconds'], 2)} s of the processor and {short(line['GB'], 2)} GB.")
+        # The middle one by the first error; a release of this visit is made of all rows to learn from.
+        middle = sorted(runs, key=lambda run: run.measures[0].get(shown[0].measure, 0.0))[len(runs) // 2]
+        cell = next((cell for cell in experiment.cells if cell.key == middle.key and cell.n is None), None)
+        if current is not None and cell is not None:
+            _again(experiment, cell, current)
+
+
+def _again(experiment: Experiment, cell: Cell, current: Dataset) -> None:
+    """The button that makes the release of a run again and shows it among the releases of this visit."""
+    share = percent(1 - current.held_out)
+    pressed = st.button(
+        f"Make the rows of run {cell.repeat + 1} again",
+        icon=":material/replay:",
+        key=f"lab_again_{experiment.number}",
+        disabled=visit.job() is not None,
+        help=f"The middle one of these runs. Its seed brings back the very rows that were measured, from the same {share} "
+        "of the real ones: a demonstration, which joins the releases of this visit.",
+        # Where the release will be seen, and how far it is.
+        on_click=lambda: st.session_state.update(comparison_what="Releases"),
+    )
+    if pressed:
+        title = f"{cell.label}, run {cell.repeat + 1} of experiment {experiment.number} on {share} of the rows"
+        road.make(current, title, cell.own_seed, "dpsyn.evaluation.experiments.run:make_again", cell=cell)
+        st.rerun(scope="app")
 
 
 def _without_fit(kinds: Iterable[type[Config]]) -> list[str]:

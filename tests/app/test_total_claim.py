@@ -1,0 +1,82 @@
+"""What publishing everything together costs: a sentence that adds the claims up."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dpsyn.app.state import total_claim
+from dpsyn.privacy.spec import Guarantee, together
+
+
+def claim(epsilon: float = 1.0, delta: float = 0.0, neighbouring: Any = "replace_one", **more: Any) -> Guarantee:
+    return Guarantee(epsilon, delta, neighbouring, "a proof", **more)
+
+
+def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
+    releases: Any = [SimpleNamespace(dataset=name, release=SimpleNamespace(guarantee=each)) for each in claims]
+    return total_claim(releases, drawn).removeprefix("Privacy adds up over what is published: ")
+
+
+def test_claims_of_one_kind_add_up() -> None:
+    assert together([claim(0.5, 1e-6), claim(0.25, 2e-6)]) == (0.75, 3e-6, "replace_one")
+    assert together([claim(0.5, 1e-6, "add_remove")] * 2) == (1.0, 2e-6, "add_remove")
+
+
+def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
+    epsilon, delta, neighbouring = together([claim(1.0, 1e-6), claim(0.5, 1e-5, "add_remove")])
+    assert neighbouring == "replace_one"
+    assert epsilon == 2.0
+    assert delta == pytest.approx(1e-6 + 1e-5 * (1 + math.exp(0.5)), rel=1e-14)
+    assert together([claim(1.0), claim(1e9, 0.0, "add_remove")]) == (2e9 + 1, 0.0, "replace_one")
+    assert together([claim(1.0), claim(1e9, 1e-300, "add_remove")])[1] > 1
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ([claim()], "the one release of asia costs 1 under replacing one row."),
+        ([claim(0.1), claim(0.2)], "the 2 releases of asia together cost 0.3 under replacing one row."),
+        (
+            [claim(1, 1e-5, "add_remove"), claim(2, 1e-5, "add_remove")],
+            "the 2 releases of asia together cost (3, 2e-05) under adding or removing one row.",
+        ),
+        (
+            [claim(), claim(neighbouring="add_remove")],
+            "the 2 releases of asia together cost 3 under replacing one row; under adding or removing one row, those made "
+            "for replacing one promise nothing.",
+        ),
+        ([claim(1, 0.6), claim(1, 0.6)], "the 2 releases of asia together cost everything, as their δ add up to 1 or more."),
+        (
+            [claim(), claim(status="demonstration")],
+            "asia: what was made as published, or with a seed, has no guarantee; publishing it costs everything; "
+            "the one release of asia costs 1 under replacing one row.",
+        ),
+    ],
+)
+def test_the_total_is_a_sentence(claims: list[Guarantee], said: str) -> None:
+    assert total(*claims) == said
+
+
+@pytest.mark.parametrize(
+    ("status", "condition"),
+    [
+        ("real_arithmetic", "in exact arithmetic"),
+        ("stated", "if what their files state is true"),
+        ("unconfirmed_domain", "if the domain is confirmed as public"),
+        ("experimental", "if what is not proven holds"),
+    ],
+)
+def test_what_a_total_rests_on_is_said(status: Any, condition: str) -> None:
+    assert total(claim(), claim(status=status)).endswith(f" row, {condition}.")
+    assert condition not in total(claim())
+
+
+def test_private_statistics_add_to_it() -> None:
+    drawn = [SimpleNamespace(name="asia", guarantee=claim(0.1))] * 3
+    said = total(claim(), drawn=drawn)
+    assert said == "the one release and the 3 draws of statistics of asia together cost 1.3 under replacing one row."
+    assert total(claim(), drawn=drawn, name="other").startswith("the one release of other costs 1 ")

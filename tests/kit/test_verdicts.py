@@ -1,0 +1,44 @@
+"""What a verdict's card and table say of its conditions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from dpsyn.kit.verdicts import _bought, conditions_table
+from dpsyn.theory.conditions import Condition, Remedy, Verdict
+
+
+def condition(actual: float, required: float, **more: Any) -> Condition:
+    return Condition("c", "Enough rows", "a", "a theorem", ">=", math.log(required), math.log(actual), **more)
+
+
+def larger_epsilon(value: float) -> tuple[Remedy, ...]:
+    return (Remedy("epsilon", "at_least", math.log(value), log_current=0.0),)
+
+
+def test_each_condition_holds_fails_or_is_assumed() -> None:
+    assumed = [condition(2, 1, assumed=True), condition(1, 2, assumed=True)]
+    table = conditions_table([condition(2, 1), condition(1, 2), *assumed])
+    assert list(table[""]) == ["✓ holds", "✗ fails", "◇ assumed", "◇ assumed"]
+    assert list(table["Actual"])[2:] == ["—", "—"]
+
+
+@pytest.mark.parametrize("needed", [(2.0, 5.0), (5.0, 2.0)])
+def test_the_epsilon_that_is_named_makes_all_it_speaks_of_true(needed: tuple[float, float]) -> None:
+    first, second = (condition(1, 2, remedies=larger_epsilon(value)) for value in needed)
+    private = Verdict("m", "M", (first, condition(1, 2, group="privacy", remedies=larger_epsilon(3.0)), second), "")
+    said = _bought(private)
+    assert said.startswith("At epsilon ≥ 5 ")
+    assert "it is private" in said
+    assert "other conditions" not in said
+
+
+@pytest.mark.parametrize(
+    ("privacy", "validity", "private"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_what_is_not_valid_is_not_private(privacy: bool, validity: bool, private: bool) -> None:
+    found = (condition(2, 1 if privacy else 3, group="privacy"), condition(2, 1 if validity else 3, group="validity"))
+    assert Verdict("m", "M", found, "").to_dict()["private"] is private
