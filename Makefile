@@ -15,12 +15,13 @@ EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 run: $(VENV)/.run
 	DPSYN_LOCAL=1 PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
-# Two halves side by side, which takes two thirds of the time; what the pages said comes last.
+# What users touch, and all else: two halves side by side, which takes two thirds of the time; what the first said comes last.
+APP := tests/pages tests/browser tests/app tests/kit tests/cli
 test: check
 	log=$$(mktemp); \
-	$(BIN)/python -m pytest tests/pages tests/browser --ignore-glob='*/pages/test_[ls]*.py' > $$log 2>&1 & pages=$$!; \
-	$(BIN)/python -m pytest --ignore=tests/browser --ignore-glob='*/pages/test_[!ls]*.py'; rest=$$?; \
-	wait $$pages; half=$$?; cat $$log; rm -f $$log; [ $$rest -eq 0 ] && [ $$half -eq 0 ]
+	$(BIN)/python -m pytest $(APP) > $$log 2>&1 & app=$$!; \
+	$(BIN)/python -m pytest $(APP:%=--ignore=%); rest=$$?; \
+	wait $$app; half=$$?; cat $$log; rm -f $$log; [ $$rest -eq 0 ] && [ $$half -eq 0 ]
 
 # A PostgreSQL of our own for the tests that need one (apt-get install postgresql); `.ci/postgres stop` ends it.
 postgres:

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 from dpsyn.domain import Attribute, Domain
 from dpsyn.table import Table
 
-# How long an example takes says something about the machine, not about the code.
-settings.register_profile("untimed", deadline=None)
+# How long an example takes says something about the machine, not about the code. `make fuzz` tries more.
+settings.register_profile("untimed", deadline=None, max_examples=100 if os.environ.get("DPSYN_FUZZ") else 40)
 settings.load_profile("untimed")
 
 # On tables this small a second thread of BLAS or OpenMP only spins, here and in the processes that tests start.

@@ -137,10 +137,10 @@ def _statements(target: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _is_beside(node: ast.stmt) -> bool:
-    """A refusal, or what is told besides: progress and diagnostics, which are not released."""
+    """A refusal, how much is done at once, or what is told besides: progress and diagnostics, which are not released."""
     if isinstance(node, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert | ast.Pass):
         return True
-    return ast.unparse(node).startswith(("progress(", "diagnostics = ", "left = ", "require_memory("))
+    return ast.unparse(node).startswith(("progress(", "diagnostics = ", "left = ", "require_memory(", "at_once = "))
 
 
 def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
@@ -221,5 +221,5 @@ def _other_calls(node: ast.Call) -> Iterator[str]:
     elif plain and called.startswith(("np.", "math.", "abs", "round", "noise.", "self.", "_", "clip")):
         yield ast.unparse(plain[0])
     for dropped in node.keywords:
-        if dropped.arg not in ("strict", "dtype", "out"):
+        if dropped.arg not in ("strict", "dtype", "out", "why"):  # why: words of a refusal
             yield ast.unparse(ast.Call(node.func, node.args, [one for one in node.keywords if one is not dropped]))

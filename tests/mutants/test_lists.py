@@ -13,6 +13,7 @@ def test_every_written_fault_is_one_and_has_its_place() -> None:
     for fault in faults:
         compile(fault.source, fault.path, "exec")
         assert fault.source != source_of(fault.path)
+        assert fault.path in table("lines.toml")["lines"]
 
 
 def test_every_line_has_its_place_and_every_fault_that_is_excused_exists() -> None:
