@@ -3,6 +3,7 @@
     python benchmarks/pages_at_a_glance.py [--address http://localhost:8501] [--width 1280] [--height 800]
 
 Without an address it starts the app itself. A page is at most two screens high; Start has at most 90 words, Feasibility 350.
+At the end, how long the one button of the empty Comparison takes on ASIA, which is to make a sensible set within a minute.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
+import psutil
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("", "data", "domain", "feasibility", "generator", "comparison", "lessons", "inside")
+_PATIENCE = 600_000
 MAIN = "document.querySelector('[data-testid=stMain]')"
 
 
@@ -79,7 +82,28 @@ def main() -> None:
             height = page.evaluate(f"{MAIN}.scrollHeight")
             print(f"{name or 'start':<12} {words:>6} {height:>7} {height / asked.height:>8.2f} {ready:>6.1f}s")
             page.close()
+        one_button(chromium.new_page(), address)
         chromium.close()
+
+
+def one_button(page: Page, address: str) -> None:
+    """Print the seconds from the click on "Run all mechanisms" to the last release, and to the measures of all of them."""
+    page.goto(f"{address}/comparison")
+    page.get_by_role("button", name="Run all mechanisms").click(timeout=_PATIENCE)
+    begun, before = time.monotonic(), _processor()
+    page.get_by_text("Score card:").wait_for(timeout=_PATIENCE)
+    made, spent = time.monotonic() - begun, _processor() - before
+    page.get_by_text("Measured against").wait_for(timeout=_PATIENCE)
+    print(f"all mechanisms: made in {made:.1f} s, {spent:.1f} s of the processor; measured after", end=" ")
+    print(f"{time.monotonic() - begun:.1f} s, {_processor() - before:.1f} s; load {os.getloadavg()[0]:.1f}")
+    page.close()
+
+
+def _processor() -> float:
+    """Seconds of the processor that the app has taken with its jobs, if it was started here."""
+    every = psutil.Process().children(recursive=True)
+    found = [process.cpu_times() for process in every if not {"chromium", "node"} & set(process.name().split("-"))]
+    return sum(times.user + times.system + times.children_user + times.children_system for times in found)
 
 
 @contextmanager

@@ -1,11 +1,15 @@
-"""Noisy reweighting beside other people's code, on the same rows: SWIFT, AIM and MST of google/dpsynth, AIM and MST of mbi.
+"""Our systems beside other people's code, on the same rows: SWIFT, AIM and MST of google/dpsynth, AIM, MST and MWEM+PGM of
+mbi, PrivSyn of zealscott/SynMeter, PrivBayes of DataSynthesizer.
 
     python benchmarks/rivals.py TRAIN.csv TEST.csv --python VENV/bin/python --dpsynth CHECKOUT --mbi CHECKOUT
-        [--sets adult8 mbi] [--systems dpsyn swift] [--epsilons 0.1 1 10] [--seeds 1 2 3] [--minutes 100] [--csv FILE]
+        --synmeter CHECKOUT [--sets adult8 mbi] [--systems dpsyn swift] [--epsilons 0.1 1 10] [--seeds 1 2 3]
+        [--minutes 100] [--csv FILE]
 
-VENV is an environment of the rivals' own with what they need, mbi among it. Of the checkout of dpsynth all is used, of that
-of mbi the folder ``mechanisms``, which the package does not contain, and ``data`` for the set ``mbi``: the self-test at the
-end of its ``aim.py`` (48,842 rows, 14 columns of up to 100 codes). The other sets are UCI Adult with a header, and ASIA.
+VENV is an environment of the rivals' own with what they need, DataSynthesizer and for dpsynth the package mbi among it. Of
+the checkout of dpsynth all is used, of that of mbi ``src``, ``mechanisms`` and, for the set ``mbi``, ``data``: the self-test
+at the end of its ``aim.py`` (48,842 rows, 14 columns of up to 100 codes), of SynMeter's ``synthesizer/syn``, which needs
+packages of its time: with pandas 3 its rows never change. The other sets are UCI Adult with a header, and ASIA. Under
+``taskset -c 1`` everyone computes with one thread.
 
 Everyone guarantees add/remove at δ = 1e-5 (1e-9 for ``mbi``). A line a run, to the CSV file as well: the mean and the
 largest total variation of all tables of two columns (for ``mbi``, as there, of at most 10,000 cells), seconds of a clock and
@@ -26,15 +30,25 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 _MOST_CELLS = 10_000
 SETS = ("adult8", "adult13", "asia", "mbi")
-OURS = {"dpsyn": "NoisyReweighting", "privsyn": "PrivSyn"}
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "dpsyn": ("NoisyReweighting", {"degree": 2}),
+    "our_mst": ("MST", {}),
+    "our_aim": ("AIM", {}),
+    "privsyn": ("PrivSyn", {}),
+    "privbayes": ("PrivBayes", {}),
+    "mwem": ("MWEM", {}),
+    "tables": ("Independent", {"degree": 2}),
+}
 DPSYNTH: dict[str, tuple[str, dict[str, Any]]] = {
     "swift": ("SWIFTConfig", {}),
     "swift_reduced": ("SWIFTConfig", {"max_clique_size": 1e5, "pgm_iters": 1_000}),
@@ -42,7 +56,14 @@ DPSYNTH: dict[str, tuple[str, dict[str, Any]]] = {
     "aim": ("AIMConfig", {}),
     "mst": ("MSTConfig", {}),
 }
-MBI = ("mbi_aim", "mbi_mst")
+MODULES = dict.fromkeys(DPSYNTH, "dpsynth.discrete_mechanisms") | {
+    "mbi_aim": "aim",
+    "mbi_mst": "mst",
+    "mbi_mwem": "mwem+pgm",
+    "synmeter_privsyn": "syn.dpsyn",
+    "data_synthesizer": "DataSynthesizer.DataDescriber",
+}
+"""Of the rivals, by system."""
 
 
 def load(name: str, arguments: argparse.Namespace) -> Any:
@@ -53,8 +74,6 @@ def load(name: str, arguments: argparse.Namespace) -> Any:
         from noisy_reweighting_adult import load as load_adult
 
         return load_adult(name, arguments.train, arguments.test)[0]
-    import pandas as pd
-
     folder = Path(arguments.mbi) / "data"
     sizes: dict[str, int] = json.loads((folder / "adult-domain.json").read_text())
     domain = dpsyn.Domain.of(
@@ -77,8 +96,10 @@ def made_by_us(table: Any, system: str, epsilon: float, delta: float, seed: int)
     """Codes of a release of ours."""
     import dpsyn
 
-    config = getattr(dpsyn, OURS[system])(**({"degree": 2} if system == "dpsyn" else {}))
-    mechanism = config.calibrate(dpsyn.PrivacySpec(epsilon, delta, "add_remove"), table.domain, n=table.n)
+    name, settings = OURS[system]
+    mechanism = getattr(dpsyn, name)(**settings).calibrate(
+        dpsyn.PrivacySpec(epsilon, delta, "add_remove"), table.domain, n=table.n
+    )
     return np.asarray(table.domain.encode(mechanism(np.random.default_rng(seed), table).rows))
 
 
@@ -86,27 +107,61 @@ def made_by_them(
     codes: np.ndarray, sizes: tuple[int, ...], system: str, epsilon: float, delta: float, seed: int
 ) -> np.ndarray:
     """Codes of a rival's release."""
-    mbi: Any = importlib.import_module("mbi")
+    module: Any = importlib.import_module(MODULES[system])
     names = [f"c{j}" for j in range(len(sizes))]
+    np.random.seed(seed)  # noqa: NPY002 (all but dpsynth draw from NumPy's global generator)
+    if system == "synmeter_privsyn":
+        return privsyn(module, pd.DataFrame(codes, columns=names), sizes, epsilon, delta)
+    if system == "data_synthesizer":
+        return privbayes(module, pd.DataFrame(codes, columns=names), epsilon, seed)
+    mbi: Any = importlib.import_module("mbi")
     data = mbi.Dataset({name: codes[:, j] for j, name in enumerate(names)}, mbi.Domain(names, sizes))
     if system in DPSYNTH:
-        mechanisms: Any = importlib.import_module("dpsynth.discrete_mechanisms")
         name, settings = DPSYNTH[system]
-        config = mechanisms.DiscreteConfig(mechanism=getattr(mechanisms, name)(**settings))
+        config = module.DiscreteConfig(mechanism=getattr(module, name)(**settings))
         made = config.calibrate(epsilon=epsilon, delta=delta)(np.random.default_rng(seed), data).synthetic_data
+    elif system == "mbi_mst":
+        made = module.MST(data, epsilon, delta)
+    elif system == "mbi_mwem":
+        made = module.mwem_pgm(data, epsilon, delta)
     else:
-        if not hasattr(mbi.Domain, "attrs"):
-            # The scripts are older than the package 2.0.
-            mbi.Domain.attrs = property(lambda domain: domain.attributes)
-        np.random.seed(seed)  # noqa: NPY002 (the scripts draw from NumPy's global generator)
-        module: Any = importlib.import_module(system.removeprefix("mbi_"))
-        if system == "mbi_mst":
-            made = module.MST(data, epsilon, delta)
-        else:
-            pairs = [pair for pair in itertools.combinations(names, 2) if data.domain.size(pair) <= _MOST_CELLS]
-            _, made = module.AIM(epsilon, delta, max_model_size=80).run(data, [(pair, 1.0) for pair in pairs])
+        pairs = [pair for pair in itertools.combinations(names, 2) if data.domain.size(pair) <= _MOST_CELLS]
+        _, made = module.AIM(epsilon, delta, max_model_size=80).run(data, [(pair, 1.0) for pair in pairs])
     found = made.to_dict()
     return np.stack([np.asarray(found[name]) for name in names], axis=1)
+
+
+def privsyn(module: Any, rows: pd.DataFrame, sizes: tuple[int, ...], epsilon: float, delta: float) -> np.ndarray:
+    """Codes of a release of SynMeter's PrivSyn; a tenth of ε is for single columns, which by default spend it once more."""
+    data = importlib.import_module("syn.data_loader").DataLoader()
+    data.load_data(rows, {name: {code: code for code in range(size)} for name, size in zip(rows, sizes, strict=True)})
+    model = module.DPSyn(data, 50, epsilon, delta, 1, 0.1)  # 50 rounds, as in its configuration
+    model.train()
+    return np.asarray(model.synthesize()[rows.columns], dtype=np.int64)
+
+
+def privbayes(module: Any, rows: pd.DataFrame, epsilon: float, seed: int) -> np.ndarray:
+    """Codes of a release of DataSynthesizer (pure ε, once more for single columns), which chooses its degree itself."""
+    generator = importlib.import_module("DataSynthesizer.DataGenerator").DataGenerator()
+    describer = module.DataDescriber()
+    with tempfile.TemporaryDirectory() as folder:
+        data, about = f"{folder}/rows.csv", f"{folder}/about.json"
+        rows.to_csv(data, index=False)
+        describer.describe_dataset_in_correlated_attribute_mode(
+            data, epsilon=epsilon, attribute_to_is_categorical=dict.fromkeys(rows.columns, True), seed=seed
+        )
+        describer.save_dataset_description_to_file(about)
+        generator.generate_dataset_in_correlated_attribute_mode(len(rows), about, seed=seed)
+    return np.asarray(generator.synthetic_dataset[rows.columns], dtype=np.int64)
+
+
+def loaded(system: str, synmeter: str) -> None:
+    """Load a rival's modules."""
+    if system == "synmeter_privsyn":
+        package = types.ModuleType("syn")  # as it is, it would load torch, which this part has no use for
+        package.__path__ = [f"{synmeter}/synthesizer/syn"]
+        sys.modules["syn"] = package
+    importlib.import_module(MODULES[system])
 
 
 def one_run(arguments: argparse.Namespace) -> None:
@@ -117,11 +172,11 @@ def one_run(arguments: argparse.Namespace) -> None:
     else:
         given = np.load(arguments.codes)
         codes, sizes = given["codes"], tuple(int(size) for size in given["sizes"])
-        importlib.import_module("mbi")
-    wall, processor = time.perf_counter(), time.process_time()
+        loaded(arguments.system, arguments.synmeter)
+    wall, processor = time.perf_counter(), sum(os.times()[:4])  # its own processes' as well
     asked = (arguments.system, arguments.epsilon, arguments.delta, arguments.seed)
     made = made_by_us(table, *asked) if arguments.system in OURS else made_by_them(codes, sizes, *asked)
-    seconds, cpu = time.perf_counter() - wall, time.process_time() - processor
+    seconds, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - processor
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     np.save(arguments.made, made)
     print(json.dumps({"rows": len(made), "seconds": seconds, "processor": cpu, "gigabytes": memory}))
@@ -133,9 +188,12 @@ def in_a_process(arguments: argparse.Namespace, table: Any, folder: Path, **aske
     np.savez(folder / "codes.npz", codes=table.codes, sizes=table.domain.shape)
     made = folder / "made.npy"
     command = [sys.executable if ours else arguments.python, __file__, arguments.train, arguments.test, "--one"]
-    for name, value in (asked | {"mbi": arguments.mbi, "codes": folder / "codes.npz", "made": made}).items():
+    for name, value in (
+        asked | {"mbi": arguments.mbi, "synmeter": arguments.synmeter, "codes": folder / "codes.npz", "made": made}
+    ).items():
         command += [f"--{name}", str(value)]
-    paths = [arguments.dpsynth, str(Path(arguments.mbi) / "mechanisms")]
+    scripts = [str(Path(arguments.mbi) / folder) for folder in ("src", "mechanisms")]
+    paths = scripts if asked["system"].startswith("mbi_") else [arguments.dpsynth]
     environment = os.environ if ours else os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     try:
         done = subprocess.run(
@@ -160,7 +218,7 @@ def main(arguments: argparse.Namespace) -> None:
                 load_before = os.getloadavg()[0]
                 run = in_a_process(arguments, table, Path(folder), **asked)
                 line = {"date": date.today().isoformat(), "load": round(load_before, 1), **asked, **run}
-                shown = {key: round(value, 5) if isinstance(value, float) else value for key, value in line.items()}
+                shown = {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in line.items()}
                 print(json.dumps(shown, ensure_ascii=False), flush=True)
                 if arguments.csv is not None:
                     keep(arguments.csv, shown)
@@ -187,8 +245,9 @@ if __name__ == "__main__":
     parser.add_argument("--python", default=sys.executable, help="of an environment that has what the rivals need")
     parser.add_argument("--dpsynth", default="", help="a checkout of google/dpsynth")
     parser.add_argument("--mbi", default="", help="a checkout of ryan112358/mbi")
+    parser.add_argument("--synmeter", default="", help="a checkout of zealscott/SynMeter")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=["adult8"])
-    parser.add_argument("--systems", nargs="+", choices=[*OURS, *DPSYNTH, *MBI], default=["dpsyn", "swift"])
+    parser.add_argument("--systems", nargs="+", choices=[*OURS, *MODULES], default=["dpsyn", "swift"])
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--minutes", type=float, default=120, help="after which a run is ended")

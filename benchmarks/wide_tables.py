@@ -38,8 +38,10 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
     ("generator", {"mechanism": "mwem", "degree": 3}),
     *(("inside", {"inside_mechanism": name}) for name in MECHANISMS),
     *(("inside", {"inside_mechanism": "private_sampling", "is_section": name}) for name in ("2 · Why λ", "4 · Privacy")),
-    *(("inside", {"inside_mechanism": "noisy_reweighting", "in_nr_view": name}) for name in ("Fitted statistics", "Audit")),
-    ("inside", {"inside_mechanism": "noisy_reweighting", "in_nr_view": "Support and rows"}),
+    *(
+        ("inside", {"inside_mechanism": "noisy_reweighting", "in_nr_view": n})
+        for n in ("Fitted statistics", "Support and rows")
+    ),
     *(("inside", {"inside_mechanism": "dp_cda", "in_cda_view": name}) for name in ("What mixing does", "Order of mixture")),
     ("inside", {"inside_mechanism": "dp_cda", "in_cda_view": "Against the paper"}),
     ("comparison", {}),
