@@ -73,6 +73,27 @@ def test_same_generator_same_noise_and_system_entropy_differs():
     assert not source(False).seeded
 
 
+def test_without_a_generator_the_key_is_of_the_systems_entropy(monkeypatch):
+    keys = iter([7, 2**100 + 3])
+    monkeypatch.setattr(noise_module.secrets, "randbits", lambda bits: next(keys) if bits == 128 else 0)
+    for key in (7, 2**100 + 3):
+        drawn = NoiseSource(None).generator.integers(0, 2**62, 8)
+        assert drawn.tolist() == np.random.Generator(np.random.Philox(key=key)).integers(0, 2**62, 8).tolist()
+
+
+def test_draws_that_few_pass_are_made_in_several_rounds():
+    # At this scale 0.46 of the candidates pass: the first round, of twice as many as are missing, is too few.
+    noise = NoiseSource(np.random.default_rng(0)).discrete_gaussian(np.zeros(5_000, dtype=np.int64), 0.1)
+    assert noise.shape == (5_000,)
+    assert not noise.any()
+
+
+def test_the_allowance_for_the_grid_covers_its_rounding_and_no_more_than_nobody_notices():
+    half_a_step, coordinates = noise_module._GRID / 2, 2**18
+    # In scales of the noise, √d times half a step; a sensitivity is at least some hundredth of the scale.
+    assert math.sqrt(coordinates) * half_a_step <= noise_module.GAUSSIAN_ROUNDING < 1e-8
+
+
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian", "gaussian", "exponential_choice"])
 @pytest.mark.parametrize("seeded", [True, False])

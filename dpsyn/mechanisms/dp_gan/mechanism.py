@@ -26,7 +26,7 @@ from dpsyn.privacy.mixing.averaging import (
 from dpsyn.privacy.mixing.exact import TOLERANCE, calibrated_multiplier, worst_epsilon
 from dpsyn.privacy.mixing.pairs import MixedClass, Part, dominating
 from dpsyn.privacy.mixing.pld import gaussian_multiplier
-from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
+from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.memory import require_memory
@@ -133,7 +133,7 @@ class DPGANMechanism(OnCategories):
     def count_scale(self) -> float:
         """σ of every count: a row is in one cell of every column, and a row that is replaced leaves one and enters one."""
         moved = len(self.domain) * (2 if self.spec.neighbouring == "replace_one" else 1)
-        return self.count_multiplier * math.sqrt(moved) * (1 + GAUSSIAN_ROUNDING)
+        return self.count_multiplier * math.sqrt(moved) * allowance(self.count_multiplier, 0, moved)
 
     @property
     def noise_scale(self) -> float:

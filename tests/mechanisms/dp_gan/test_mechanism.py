@@ -223,6 +223,16 @@ def test_sigma_by_another_accountant(neighbouring: Any, steps: int, rate: float)
     assert counts.get_epsilon_for_delta(1e-5) == pytest.approx(0.13, rel=0.01)
 
 
+@pytest.mark.parametrize("neighbouring", BOTH)
+def test_the_noise_of_the_counts_covers_their_grid_also_where_it_is_wide(neighbouring: Any) -> None:
+    mechanism = calibrated(neighbouring, epsilon=0.001)
+    z, moved = mechanism.count_multiplier, 6 if neighbouring == "replace_one" else 3
+    assert z > 2**11
+    # On the grid of step 2^-40·σ either of two counts is off by half a step; that the scale rounds, too, takes the rest.
+    furthest = math.sqrt(moved) * (1 + mechanism.count_scale * 2.0**-40)
+    assert furthest * z * (1 + 2.0**-40) <= mechanism.count_scale < math.sqrt(moved) * z * (1 + 1e-6)
+
+
 def test_sigma_covers_what_floating_point_does_to_sums() -> None:
     mechanism = calibrated(clip_norm=0.7)
     more = allowance(mechanism.multiplier, 2**20, parameters(7))
