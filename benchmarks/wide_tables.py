@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import MECHANISMS
 
@@ -54,9 +54,9 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
 def dataset(frame: pd.DataFrame, revision: int) -> Dataset:
     """The frame as an upload becomes one."""
     start = time.process_time()
-    table, notes = read_with_notes(frame.to_csv(index=False).encode(), name="wide", wide="leave_out")
+    table = read_table(frame.to_csv(index=False).encode(), name="wide", wide="leave_out")
     print(f"reading {table.n:,} rows of {len(table.domain):,} columns: {time.process_time() - start:.1f} s", flush=True)
-    found = Dataset(table=table, full=table, notes=notes, revision=revision)
+    found = Dataset(table=table, full=table, notes=table.notes, revision=revision)
     return replace(found, target=found.classes[-1] if found.classes else None)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import dpsyn
 from dpsyn import escape
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from dpsyn.errors import DpsynError
 
 
@@ -103,7 +103,7 @@ def test_a_sentence_quotes_names_with_the_backslashes_that_they_have():
     assert str(refused.value).startswith("column 'a\\b': row 1 has 'x\\y', which is")
     with pytest.raises(DpsynError, match=r"target = 'c\\d' is not possible"):
         dpsyn.DPCDA("c\\d").calibrate(dpsyn.PrivacySpec(1.0, 1e-5), domain, 2)
-    (note,) = [note for note in read_with_notes(b"a\\b,c\n,1\n,2\n,3\n")[1] if "is empty" in note]
+    (note,) = [note for note in read_table(b"a\\b,c\n,1\n,2\n,3\n").notes if "is empty" in note]
     assert note == "Column 'a\\b' is empty."
 
 

@@ -55,10 +55,10 @@ def read_over(source: str, domain: Domain) -> Table:
 
 def noted(source: Any, **options: Any) -> Table:
     """A table of a source, with what reading it had to decide on standard error."""
-    from dpsyn.data.read import read_with_notes
+    from dpsyn.data.read import read_in_memory
 
-    table, notes = read_with_notes(source, wide="leave_out", **options)
-    for said in notes:
+    table = read_in_memory(source, wide="leave_out", **options)
+    for said in table.notes:
         remark(said)
     return table
 

@@ -31,7 +31,7 @@ from dpsyn.data.read import (
     inferred_columns,
     left_out,
     parquet_only_in_name,
-    read_with_notes,
+    read_in_memory,
     stem,
     unreadable,
 )
@@ -98,7 +98,7 @@ def open_in_place(
     source: Any, domain: Domain | None, name: str | None, columns: Sequence[str] | None, wide: Wide
 ) -> CountedTable:
     """A table that is counted where it lies; the arguments are those of
-    :func:`~dpsyn.data.read.read_with_notes`."""
+    :func:`~dpsyn.data.read.read_table`."""
     full, dropped = open_all(source, domain, name, columns, wide)
     return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full
 
@@ -229,7 +229,7 @@ class _TextTable(CountedTable):
 
     def loaded(self) -> Table:
         """See :class:`CountedTable`."""
-        return read_with_notes(self.path, domain=self.domain, name=self.name)[0]
+        return read_in_memory(self.path, domain=self.domain, name=self.name)
 
 
 def _of_text(path: Path, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide) -> CountedTable:

@@ -77,7 +77,7 @@ def file_statistics(
 
     Args:
         path: the file.
-        domain: as in :func:`~dpsyn.data.read.read_with_notes`, as are the next two.
+        domain: as in :func:`~dpsyn.data.read.read_table`, as are the next two.
         columns: the columns to keep.
         wide: what to do with a text column of more than 10,000 distinct values.
         two_valued_as_bit: as in :func:`~dpsyn.statistics.bits_of`.

@@ -68,21 +68,34 @@ def read_table(
     wide: Wide = "refuse",
     in_place: bool | None = None,
 ) -> Table | CountedTable:
-    """A table of n rows, read into memory or counted where it lies.
+    """A table of n rows, read into memory or counted where it lies; ``table.notes`` says in full sentences what reading it
+    had to decide.
+
+    Without a domain and columns, a column that looks like an identifier is left out, and a note says so.
+
+    Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
+    the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
+    them unless they are categories as they stand. Parquet is recognised by its content. However they come, times with a
+    zone keep the day that their own zone shows, and whole numbers beyond 2^53 are kept as text. So are decimals that double
+    precision would merge where they have a type; those of a text file become numbers, and a note says so.
 
     Args:
         source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame; or to be counted in place a
             path, a folder of Parquet files, a relation of DuckDB, or a table of Ibis (``pip install "dpsyn[warehouse]"``).
-        domain: as in :func:`read_with_notes`, as are the next three; ``table.notes`` says what reading had to decide. In
-            place, a domain is inferred from the engine's own ``GROUP BY``.
-        name: how to call the table.
-        columns: the columns to keep.
-        wide: what to do with a text column of more than 10,000 distinct values.
+        domain: the public domain to read into: its columns are looked up by name and its values by their text. Without
+            it a domain is inferred from the data (in place, from the engine's own ``GROUP BY``), every attribute with
+            ``public=False``.
+        name: how to call the table; by default the file's name without its ending.
+        columns: the columns to keep, in this order; by default the domain's, or all.
+        wide: what to do with a text column of more than 10,000 distinct values when inferring: refuse the file, or leave
+            the column out and say so in a note.
         in_place: count the rows where they lie, for mechanisms that need counts alone, and read none of them into memory.
             None counts folders, relations and tables of Ibis in place, and reads everything else.
 
     Raises:
-        DataError, DomainError, ParameterError: as :func:`read_with_notes`.
+        DataError: the source is no table, or too large; ``line`` and ``column`` say where, the message what to do.
+        DomainError: a column of the domain is absent, or a cell lies outside it.
+        ParameterError: another argument is something else than described.
     """
     from dpsyn.data.in_place import is_relation, open_in_place
 
@@ -94,49 +107,13 @@ def read_table(
         return open_in_place(source, domain, name, columns, wide)
     if outside:
         return open_in_place(source, domain, name, columns, wide).loaded()
-    return read_with_notes(source, domain=domain, name=name, columns=columns, wide=wide)[0]
+    return read_in_memory(source, domain=domain, name=name, columns=columns, wide=wide)
 
 
-def read_with_notes(
-    source: Any,
-    *,
-    domain: Domain | None = None,
-    name: str | None = None,
-    columns: Sequence[str] | None = None,
-    wide: Wide = "refuse",
-    most: tuple[int, int] | None = None,
-) -> tuple[Table, tuple[str, ...]]:
-    """Read a table, and say in full sentences what reading it had to decide.
-
-    Without a domain and columns, a column that looks like an identifier is left out, and a note says so.
-
-    Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
-    the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
-    them unless they are categories as they stand. Parquet is recognised by its content. However they come, times with a
-    zone keep the day that their own zone shows, and whole numbers beyond 2^53 are kept as text. So are decimals that double
-    precision would merge where they have a type; those of a text file become numbers, and a note says so.
-
-    Args:
-        source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame.
-        domain: the public domain to read into: its columns are looked up by name and its values by their text. Without
-            it a domain is inferred from the data, every attribute with ``public=False``.
-        name: how to call the table; by default the file's name without its ending.
-        columns: the columns to keep, in this order; by default the domain's, or all.
-        wide: what to do with a text column of more than 10,000 distinct values when inferring: refuse the file, or leave
-            the column out and say so in a note.
-        most: cells and columns of a file that are read; None for what fits into memory.
-
-    Returns:
-        The table and the notes, of which there may be none.
-
-    Raises:
-        DataError: the source is no table, or too large; ``line`` and ``column`` say where, the message what to do.
-        DomainError: a column of the domain is absent, or a cell lies outside it.
-        ParameterError: another argument is something else than described.
-    """
-    full, dropped = read_all(source, domain=domain, name=name, columns=columns, wide=wide, most=most)
-    table = full.project([name for name in full.domain.names if name not in dropped]) if dropped else full
-    return table, table.notes
+def read_in_memory(source: Any, *, most: tuple[int, int] | None = None, **choices: Any) -> Table:
+    """:func:`read_table` of a file or a DataFrame, of at most so many cells and columns; None for what fits into memory."""
+    full, dropped = read_all(source, most=most, **choices)
+    return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full
 
 
 def read_all(
@@ -148,7 +125,7 @@ def read_all(
     wide: Wide = "refuse",
     most: tuple[int, int] | None = None,
 ) -> Found:
-    """The table of :func:`read_with_notes` with the columns that look like identifiers, and their names."""
+    """The table of :func:`read_in_memory` with the columns that look like identifiers, and their names."""
     check_choices(domain, columns, wide)
     checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):

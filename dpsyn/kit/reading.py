@@ -62,7 +62,7 @@ def read(data: bytes, name: str, most: int, progress: Callable[[str, float], Non
 
     Raises:
         DataError: it is no table, or one of more than ``most`` cells or ``MOST_COLUMNS`` columns.
-        DomainError: as :func:`~dpsyn.data.read.read_with_notes`.
+        DomainError: as :func:`~dpsyn.data.read.read_table`.
     """
     progress("reading the file", 0.0)
     full, dropped = read_all(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))

@@ -165,7 +165,7 @@ def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: 
     expect(card).to_have_count(0)
     for at, (name, value) in enumerate([("Noisy reweighting", 1), ("Noisy reweighting", 10), ("Independent columns", 1)]):
         heading = card.get_by_role("heading", name=f"{name} at ε = {value}", exact=True)
-        for _ in range(15):  # a click on a chart that is just drawn anew is lost, a second one on a point takes the first back
+        for _ in range(15):  # a click on a chart just drawn anew is lost, a second one takes the first back
             drawn.locator(".scatterlayer .point").nth(at).click(force=True)
             with suppress(LateError):
                 heading.wait_for(timeout=5_000)

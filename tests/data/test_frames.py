@@ -15,12 +15,13 @@ from pyarrow import parquet
 
 import dpsyn
 from dpsyn.data.infer import MAX_CATEGORIES
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from dpsyn.errors import DataError, DomainError
 
 
 def one(values: Any) -> tuple[pd.Series[Any], dpsyn.Attribute, tuple[str, ...]]:
-    table, notes = read_with_notes(pd.DataFrame({"x": values}))
+    table = read_table(pd.DataFrame({"x": values}))
+    notes = table.notes
     return table.frame["x"], table.domain["x"], notes
 
 
@@ -143,7 +144,8 @@ def test_a_frame_into_a_domain() -> None:
     domain = dpsyn.Domain.of(
         [dpsyn.Attribute("b", "categorical", ("x", "y")), dpsyn.Attribute("a", "numeric", lower=0, upper=1)]
     )
-    table, notes = read_with_notes(pd.DataFrame({"a": [0.5, 3.0], "b": ["y", "x"], "c": [1, 2]}), domain=domain)
+    table = read_table(pd.DataFrame({"a": [0.5, 3.0], "b": ["y", "x"], "c": [1, 2]}), domain=domain)
+    notes = table.notes
     assert table.codes.tolist() == [[1, 5], [0, 9]]
     assert notes[0] == "Not in the domain, and left out: 'c'."
     assert notes[1].startswith("Column 'a': 1 of 2 cells lie outside the domain")
@@ -201,7 +203,8 @@ def test_parquet_and_csv_of_one_frame_agree() -> None:
 def test_row_labels_of_pandas_are_left_out_and_said() -> None:
     stream = io.BytesIO()
     pd.DataFrame({"a": [1, 2]}, index=["x", "y"]).to_parquet(stream)
-    table, notes = read_with_notes(stream.getvalue())
+    table = read_table(stream.getvalue())
+    notes = table.notes
     assert table.domain.names == ("a",)
     assert "row labels" in notes[0]
 
@@ -277,9 +280,9 @@ def test_text_that_no_text_file_can_hold_is_refused(frame: pd.DataFrame) -> None
 
 def test_row_labels_with_a_name_are_not_left_out_in_silence() -> None:
     frame = pd.DataFrame({"id": [7, 8, 9], "x": [1, 2, 1]})
-    assert read_with_notes(frame)[1] == read_with_notes(frame.set_axis([5, 4, 3]))[1]
-    for domain in (None, read_with_notes(frame[["x"]])[0].domain):
-        notes = read_with_notes(frame.set_index("id"), domain=domain)[1]
+    assert read_table(frame).notes == read_table(frame.set_axis([5, 4, 3])).notes
+    for domain in (None, read_table(frame[["x"]]).domain):
+        notes = read_table(frame.set_index("id"), domain=domain).notes
         assert "The row labels 'id' were left out; reset_index() makes columns of them." in notes
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, fit_words, infer_words
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from dpsyn.domain import Kind
 
 
@@ -242,7 +242,7 @@ def test_any_texts_can_be_encoded_with_what_was_inferred(cells: list[str]) -> No
 @pytest.mark.parametrize(("separator", "told"), [(";", True), (",", False)])
 def test_points_that_may_separate_thousands_are_told_where_commas_are_decimal(separator, told):
     text = f"v{separator}w\n1.500{separator}a\n12.250{separator}b\n103.125{separator}a\n"
-    _, notes = read_with_notes(io.BytesIO(text.encode()), name="prices.csv")
+    notes = read_table(io.BytesIO(text.encode()), name="prices.csv").notes
     assert any("separates thousands" in note for note in notes) == told
 
 
@@ -281,7 +281,8 @@ def left_out(**columns: Any) -> tuple[str, ...]:
     """Names of the columns of which a note says that they were left out, beside one that stays."""
     rows = len(next(iter(columns.values())))
     frame = pd.DataFrame(columns | {"sick": ["no", "yes"] * (rows // 2)})
-    table, notes = read_with_notes(frame.to_csv(index=False).encode())
+    table = read_table(frame.to_csv(index=False).encode())
+    notes = table.notes
     gone = tuple(name for name in columns if name not in table.domain)
     assert sorted(note.split("'")[1] for note in notes if "was left out as an identifier: " in note) == sorted(gone)
     return gone
@@ -322,18 +323,20 @@ def test_identifiers_are_left_out_with_a_sentence_and_amounts_are_not():
 
 def test_an_identifier_that_is_asked_for_stays():
     data = ("id,sick\n" + "".join(f"{i},{i % 2}\n" for i in range(60))).encode()
-    table, notes = read_with_notes(data)
+    table = read_table(data)
+    notes = table.notes
     assert table.domain.names == ("sick",)
     assert notes == ("Column 'id' was left out as an identifier: 60 different values in 60 rows.",)
-    table, notes = read_with_notes(data, columns=["id"])
+    table = read_table(data, columns=["id"])
+    notes = table.notes
     assert table.domain["id"].upper == 59
-    assert read_with_notes(data, columns=["sick", "id"])[0].domain.names == ("sick", "id")
+    assert read_table(data, columns=["sick", "id"]).domain.names == ("sick", "id")
     assert notes == ("Column 'id' looks like an identifier, best left out: 60 different values in 60 rows.",)
-    assert read_with_notes(data, domain=table.domain)[0].n == 60
+    assert read_table(data, domain=table.domain).n == 60
     # Nothing else is there.
-    assert read_with_notes(b"id\n" + b"".join(b"p%d\n" % i for i in range(60)))[0].domain.names == ("id",)
+    assert read_table(b"id\n" + b"".join(b"p%d\n" % i for i in range(60))).domain.names == ("id",)
     # Too few rows to tell.
-    assert read_with_notes(b"id,sick\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(49)))[0].domain.names == (
+    assert read_table(b"id,sick\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(49))).domain.names == (
         "id",
         "sick",
     )

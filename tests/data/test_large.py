@@ -21,7 +21,7 @@ import dpsyn
 from dpsyn.data import _delimited, _frames, _text, infer
 from dpsyn.data._words import read_numbers
 from dpsyn.data.large import RowCounts, count_rows, file_statistics, packed
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_in_memory
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
 
 Outcome = tuple[Any, ...]
@@ -37,8 +37,8 @@ def outcome(read: Callable[[], Outcome]) -> Outcome:
 
 def both(path: Path, **options: Any) -> tuple[Outcome, Outcome]:
     def whole() -> Outcome:
-        table, notes = read_with_notes(path, **options)
-        return table.statistics(), table.domain, tuple(note for note in notes if "outside the domain" not in note)
+        table = read_in_memory(path, **options)
+        return table.statistics(), table.domain, tuple(note for note in table.notes if "outside the domain" not in note)
 
     def streamed() -> Outcome:
         found = file_statistics(path, **options)

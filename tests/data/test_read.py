@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dpsyn
 from dpsyn.attribute import Attribute
 from dpsyn.data.infer import MAX_CATEGORIES
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
 
@@ -46,7 +46,8 @@ def test_the_same_table_however_it_is_separated(text: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_encodings(encoding: str) -> None:
-    table, notes = read_with_notes("a,b\n1,café\n2,naïve\n".encode(encoding))
+    table = read_table("a,b\n1,café\n2,naïve\n".encode(encoding))
+    notes = table.notes
     assert table.frame["b"].tolist() == ["café", "naïve"]
     assert len(notes) == (encoding == "cp1252")
     if notes:
@@ -55,7 +56,7 @@ def test_encodings(encoding: str) -> None:
 
 
 def test_bytes_that_windows_1252_does_not_know_are_read_as_latin_1() -> None:
-    _, notes = read_with_notes(b"a,b\n1,\x81x\n2,y\n")
+    notes = read_table(b"a,b\n1,\x81x\n2,y\n").notes
     assert "Latin-1" in notes[0]
 
 
@@ -130,7 +131,8 @@ def test_one_row_and_one_cell() -> None:
 
 
 def test_missing_words_but_not_question_marks_or_none() -> None:
-    table, notes = read_with_notes(b"a,b\n1,NA\nnan,x\n,?\n2,None\n3,-\n")
+    table = read_table(b"a,b\n1,NA\nnan,x\n,?\n2,None\n3,-\n")
+    notes = table.notes
     assert table.domain["a"].missing
     assert table.frame["a"].dtype == "Int64"
     assert table.domain["b"].categories == ("-", "?", "None", "x")
@@ -139,15 +141,16 @@ def test_missing_words_but_not_question_marks_or_none() -> None:
 
 
 def test_an_empty_column_is_kept_and_named() -> None:
-    table, notes = read_with_notes(b"a,b\n1,\n2,\n")
+    table = read_table(b"a,b\n1,\n2,\n")
+    notes = table.notes
     assert table.domain["b"].size == 1
     assert notes == ("Column 'b' is empty.",)
 
 
 def test_a_first_line_of_values_is_remarked_on() -> None:
-    _, notes = read_with_notes(b"39,x\n40,y\n41,z\n")
+    notes = read_table(b"39,x\n40,y\n41,z\n").notes
     assert "does the file lack a header?" in notes[0]
-    assert read_with_notes(b"country,1990,1991\nA,1,2\nB,3,4\n")[1] == ()
+    assert read_table(b"country,1990,1991\nA,1,2\nB,3,4\n").notes == ()
 
 
 def test_separators_are_judged_by_many_lines() -> None:
@@ -168,7 +171,8 @@ def test_identifiers_are_refused_or_left_out() -> None:
     with pytest.raises(DataError, match=r"'id' holds 10001 different texts.*leave it out") as caught:
         dpsyn.read_table(data)
     assert caught.value.column == "id"
-    table, notes = read_with_notes(data, wide="leave_out")
+    table = read_table(data, wide="leave_out")
+    notes = table.notes
     assert table.domain.names == ("sick",)
     assert notes[0].startswith("Column 'id' was left out")
     assert dpsyn.read_table(data, columns=["sick"]).domain == table.domain
@@ -251,7 +255,8 @@ def test_a_domain_that_does_not_fit_names_line_and_value() -> None:
         dpsyn.read_table(b"a,n\nx,1\ny,\n", domain=domain)
     with pytest.raises(DomainError, match="no column 'n'"):
         dpsyn.read_table(b"a\nx\n", domain=domain)
-    table, notes = read_with_notes(b"n,b,a\n1,3,x\n8,4,y\n", domain=domain)
+    table = read_table(b"n,b,a\n1,3,x\n8,4,y\n", domain=domain)
+    notes = table.notes
     assert table.domain is not None
     assert table.frame.columns.tolist() == ["a", "n"]
     assert notes == ("Not in the domain, and left out: 'b'.",)
@@ -266,7 +271,8 @@ def test_dates_that_could_be_either_keep_to_the_bounds_of_the_domain_and_say_so(
         ("03/04/2022\n12/05/2022", ["2022-04-03", "2022-05-12"], "day/month, which alone keeps to the bounds"),
         ("03/04/2022\n05/06/2022", ["2022-03-04", "2022-05-06"], "month/day."),
     ):
-        table, notes = read_with_notes(f"day\n{cells}\n".encode(), domain=DAYS)
+        table = read_table(f"day\n{cells}\n".encode(), domain=DAYS)
+        notes = table.notes
         assert said in notes[0]
         if expected is None:
             assert "cells lie outside the domain, 2022-01-01 to 2022-09-05" in notes[1]
@@ -278,6 +284,7 @@ def test_dates_that_could_be_either_keep_to_the_bounds_of_the_domain_and_say_so(
 def test_cells_outside_the_bounds_are_counted_in_a_note():
     domain = Domain.of([Attribute("age", "numeric", lower=20, upper=60, bins=4, integer=True)])
     for source in (b"age\n19\n20\n60\n61\n99\n", pd.DataFrame({"age": [19, 20, 60, 61, 99]})):
-        table, notes = read_with_notes(source, domain=domain)
+        table = read_table(source, domain=domain)
+        notes = table.notes
         assert notes == ("Column 'age': 3 of 5 cells lie outside the domain, 20 to 60, and are taken as its nearer end.",)
         assert table.codes[:, 0].tolist() == [0, 0, 3, 3, 3]

@@ -12,7 +12,7 @@ from pyarrow import parquet
 import dpsyn
 from dpsyn.data import _frames
 from dpsyn.data import read as module
-from dpsyn.data.read import announced, read_with_notes
+from dpsyn.data.read import announced, read_in_memory
 from dpsyn.errors import DataError
 from dpsyn.kit import reading
 
@@ -38,7 +38,7 @@ def test_a_small_file_of_many_rows_is_refused_by_what_it_says_of_itself():
     data = bomb(3_000_000)
     assert len(data) < 100_000
     with pytest.raises(DataError, match=r"3,000,000 rows of 1 columns, 3,000,000 cells, and at most 2,999,999 are read"):
-        read_with_notes(data, most=(2_999_999, 10))
+        read_in_memory(data, most=(2_999_999, 10))
 
 
 @pytest.mark.usefixtures("_nothing_is_decoded")
@@ -49,11 +49,11 @@ def test_what_cannot_fit_into_memory_is_refused_wherever_it_is_read(monkeypatch)
 
 
 def test_texts_of_too_many_cells_or_columns_are_refused():
-    assert read_with_notes(b"a,b\n1,2\n3,4\n", most=(4, 2))[0].n == 2
+    assert read_in_memory(b"a,b\n1,2\n3,4\n", most=(4, 2)).n == 2
     with pytest.raises(DataError, match="2 rows of 2 columns, 4 cells, and at most 3 are read"):
-        read_with_notes(b"a,b\n1,2\n3,4\n", most=(3, 2))
+        read_in_memory(b"a,b\n1,2\n3,4\n", most=(3, 2))
     with pytest.raises(DataError, match="has 2 columns, and at most 1 are read"):
-        read_with_notes(b"a,b\n1,2\n3,4\n", most=(4, 1))
+        read_in_memory(b"a,b\n1,2\n3,4\n", most=(4, 1))
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])

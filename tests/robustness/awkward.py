@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.data.large import file_statistics
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
 from dpsyn.errors import DpsynError
 from dpsyn.table import Table
@@ -49,18 +49,17 @@ class Case:
 def check(case: Case, folder: Path) -> None:
     """Read it whole, and streamed if it is a file: the truth, or a refusal with words, and both ways alike."""
     if callable(case.source):
-        check_outcome(case, outcome(lambda: read_with_notes(case.source(), **case.options)))  # type: ignore[operator]
+        check_outcome(case, outcome(lambda: read_table(case.source(), **case.options)))  # type: ignore[operator]
         return
     path = folder / case.file
     path.write_bytes(case.source)
-    whole = outcome(lambda: read_with_notes(path, **case.options))
+    whole = outcome(lambda: read_table(path, **case.options))
     check_outcome(case, whole)
     streamed = outcome(lambda: file_statistics(path, **case.options))
     if isinstance(whole, str):
         assert streamed == whole
     else:
-        table, notes = whole
-        assert (streamed.statistics, streamed.domain, streamed.notes) == (table.statistics(), table.domain, notes)
+        assert (streamed.statistics, streamed.domain, streamed.notes) == (whole.statistics(), whole.domain, whole.notes)
 
 
 def outcome(read: Callable[[], Any]) -> Any:
@@ -78,7 +77,7 @@ def check_outcome(case: Case, found: Any) -> None:
         assert re.search(case.says, found), found
         return
     assert not isinstance(found, str), found
-    table, notes = found
+    table, notes = found, found.notes
     assert {str(name): [plain(v) for v in table.frame[name]] for name in table.frame.columns} == case.truth
     assert [typed(v) for name in case.truth for v in case.truth[name]] == [
         typed(plain(v)) for name in table.frame.columns for v in table.frame[name]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.data.large import file_statistics
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_table
 from tests.robustness.awkward import Case, check
 from tests.robustness.awkward_cells import CELLS
 from tests.robustness.awkward_frames import FRAMES
@@ -45,7 +45,7 @@ WHOLES = [str(i) for i in range(12_000)]
 def test_one_cell_at_the_end_of_a_long_column_decides_what_is_said(cells: list[str], says: str, tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("\n".join(["a;b", *(f"{cell};{i % 2}" for i, cell in enumerate(cells))]))
-    whole, streamed = read_with_notes(path, columns=["a"])[1], file_statistics(path, columns=["a"]).notes
+    whole, streamed = read_table(path, columns=["a"]).notes, file_statistics(path, columns=["a"]).notes
     assert whole == streamed
     assert [says in note for note in whole if "looks like an identifier" not in note] == [True] * bool(says)
 
@@ -54,7 +54,7 @@ def test_days_in_digits_of_a_long_parquet_file_are_told(tmp_path: Path) -> None:
     path = tmp_path / "long.parquet"
     for more, told in (([], True), ([20080230], False)):
         pd.DataFrame({"a": [*map(int, DAYS), *more]}).to_parquet(path)
-        whole, streamed = read_with_notes(path)[1], file_statistics(path).notes
+        whole, streamed = read_table(path).notes, file_statistics(path).notes
         assert whole == streamed
         assert any("look like days" in note for note in whole) == told
 
@@ -71,5 +71,5 @@ def test_days_in_digits_of_a_long_parquet_file_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_another_character_cuts_is_told(text: str, says: str) -> None:
-    notes = read_with_notes(text.encode())[1]
+    notes = read_table(text.encode()).notes
     assert [says in note for note in notes] == [True] * bool(says)

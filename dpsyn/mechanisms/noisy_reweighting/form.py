@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.data.read import read_with_notes
+from dpsyn.data.read import read_in_memory
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.kit import bins, widgets
@@ -347,7 +347,7 @@ def _take_public(current: Dataset) -> None:
 def _keep_public(data: bytes, name: str, current: Dataset) -> Table | str:
     found: Table | str
     try:
-        found = read_with_notes(data, domain=current.table.domain, name=name, most=_MOST_PUBLIC)[0]
+        found = read_in_memory(data, domain=current.table.domain, name=name, most=_MOST_PUBLIC)
     except InputError as fault:
         found = str(fault)
     kept: _Kept = (data, name, current.revision, found)
