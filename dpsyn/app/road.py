@@ -340,8 +340,8 @@ def conclude(reports: Mapping[str, Report]) -> None:
         st.caption(f"Not run: {'; '.join(f'{name} ({widgets.said(reason)})' for name, reason in refused.items())}.")
     if len(found) == 1:
         (findings,) = found.values()
-        poor = [f"- {escape.markdown(finding.sentence)}" for finding in findings.values() if finding.grade == "bad"]
-        st.markdown("\n".join(poor))
+        why = [finding.sentence for finding in findings.values() if finding.grade in ("bad", "cannot be judged")]
+        st.markdown("\n".join(f"- {escape.markdown(sentence)}" for sentence in why))
 
 
 def _cell(finding: Finding) -> str:

@@ -91,6 +91,7 @@ def _tables(report: Report) -> Finding | None:
         chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
         if alone <= _NEAR * chance:
             said += ". Relations of columns are no stronger than chance makes them in so few rows, so none can be judged"
+            grade = "cannot be judged" if grade == "good" else grade
         elif error >= _LOST * alone and error <= near:
             said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
             grade = "fair"
@@ -193,6 +194,9 @@ def advice(reports: Mapping[str, Report]) -> str:
     closest = f"{best} is the closest of these" if others else f"{best} is close to the real rows"
     if alike:
         closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
+    if grades["tables"] == "cannot be judged":
+        first = f"{closest}. " if others else ""
+        return f"{first}Whether relations of columns are kept cannot be told: the real rows are too few to show any."
     weak = [name for about, name in (("prediction", "its predictions"), ("numbers", "its columns of numbers"))
             if grades.get(about) == "bad"]  # fmt: skip
     if weak:

@@ -93,8 +93,8 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
         (0.29, 0.151, "fair", "nor is a fresh sample"),
         (0.31, 0.151, "bad", "It is no closer than such rows."),
         (0.06, 0.149, "good", ""),
-        (0.10, 0.149, "good", "no stronger than chance"),
-        (0.29, 0.149, "good", "no stronger than chance"),
+        (0.10, 0.149, "cannot be judged", "no stronger than chance"),
+        (0.29, 0.149, "cannot be judged", "no stronger than chance"),
         (0.31, 0.149, "bad", "no stronger than chance"),
     ],
 )
@@ -108,14 +108,14 @@ def test_what_chance_hides_is_not_held_against_a_release(error: float, independe
 @pytest.mark.parametrize("floor", [None, 0.01, 0.05, 0.2])
 @pytest.mark.parametrize("independent", [None, 0.01, 0.05, 0.15, 0.6])
 def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None, independent: float | None) -> None:
-    order = ["good", "fair", "bad"]
+    order = ["good", "cannot be judged", "fair", "bad"]
     grades = [
         order.index(card(replace(report(error, floor), independent=independent))["tables"][0])
         for error in np.arange(0.001, 0.9, 0.003)
     ]
     assert grades == sorted(grades)
     assert grades[0] == 0
-    assert grades[-1] == 2
+    assert grades[-1] == 3
 
 
 def test_tables_are_told_beside_a_fresh_sample() -> None:
@@ -237,6 +237,7 @@ def test_the_smallest_error_of_tables_comes_first() -> None:
     assert np.all(np.diff([table_error(made[name]) for name in ranking(made)]) > 0)
 
 
+TOO_FEW = replace(report(0.2, 0.2), independent=0.15)
 WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
 
 
@@ -255,6 +256,8 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
             {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},
             "but do not rely on its predictions or its columns of numbers: raise ε",
         ),
+        ({"A": TOO_FEW}, "Whether relations of columns are kept cannot be told: the real rows are too few to show any."),
+        ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot be told"),
     ],
 )
 def test_what_to_do_next_follows_from_the_best_release(reports: dict[str, Report], said: str) -> None:
