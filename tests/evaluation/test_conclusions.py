@@ -257,7 +257,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
             "but do not rely on its predictions or its columns of numbers: raise ε",
         ),
         ({"A": TOO_FEW}, "Whether relations of columns are kept cannot be told: the real rows are too few to show any."),
-        ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot be told"),
+        ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot"),
     ],
 )
 def test_what_to_do_next_follows_from_the_best_release(reports: dict[str, Report], said: str) -> None:
