@@ -90,7 +90,7 @@ def _known(name: str) -> Chosen:
         return Chosen(
             current.statistics,
             True,
-            loaded=True,
+            loaded=current,
             classes=classes,
             smallest_class=smallest,
             domain_warning=current.table.domain.warning,

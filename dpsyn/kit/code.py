@@ -8,7 +8,7 @@ from typing import Any
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Domain
 from dpsyn.kit.explorer import Explorer
-from dpsyn.kit.visit import SPLIT_SEED, Dataset, dataset
+from dpsyn.kit.visit import SPLIT_SEED, Dataset
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
@@ -99,8 +99,8 @@ def on_feasibility(explorer: Explorer, body: str, imports: str = "") -> str:
     """A script on the dataset of the page Feasibility's details: ``statistics`` and ``spec``, and the body."""
     spec = f"spec = {written(explorer.spec)}\n"
     title = "Which theorem applies, and what would have to change."
-    if explorer.focus.loaded:
-        current = dataset()
+    current = explorer.focus.loaded
+    if current is not None:
         begun = f"\nstatistics = train.statistics(two_valued_as_bit={current.two_valued_as_bit!r})\n{spec}"
         return script(title, begun + body, current, imports)
     stats = explorer.stats

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpsyn.kit import widgets
+from dpsyn.kit.visit import Dataset
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 
@@ -37,13 +38,14 @@ class Slider:
 class Chosen:
     """One dataset on the page: its statistics and what is known of its classes.
 
+    ``loaded`` is the dataset of this visit, where these are its numbers.
     ``smallest_class`` is the real one of loaded data with a target; None where nobody knows it, and n / K stands in.
     ``domain_warning`` says why no guarantee holds yet, and is empty where the domain is public.
     """
 
     stats: DatasetStatistics
     private: bool
-    loaded: bool = False
+    loaded: Dataset | None = None
     classes: int = 2
     smallest_class: int | None = None
     domain_warning: str = ""

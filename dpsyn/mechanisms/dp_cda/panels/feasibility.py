@@ -38,10 +38,10 @@ def show(explorer: Explorer) -> None:
     largest = stats.n // focus.classes
     known = focus.smallest_class
     columns = st.columns(4)
-    place = visit.dataset().tag if focus.loaded else largest
+    place = focus.loaded.tag if focus.loaded else largest
     # A link does not bring counted files along, and their size is nobody else's.
     typed: dict[str, Any] = {} if focus.private else {"bind": "query-params"}
-    kept = visit.dataset().kept if focus.loaded else typed
+    kept = focus.loaded.kept if focus.loaded else typed
     size = columns[0].number_input(
         "Smallest class Nₖ", 1, largest, max(1, largest if known is None else known), key=f"f_class_{place}",
         **kept,

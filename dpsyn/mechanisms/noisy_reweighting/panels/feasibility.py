@@ -50,7 +50,7 @@ def show(explorer: Explorer) -> None:
     chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma, more=more, sliders=sliders)
     show_chart(chart, key="reweighting")
     st.header("The Rényi condition number κ, which multiplies the m that is needed", anchor=False)
-    codes = visit.dataset().parts[0].drawn.codes if explorer.focus.loaded else None
+    codes = explorer.focus.loaded.parts[0].drawn.codes if explorer.focus.loaded else None
     widgets.text_table(condition_frame(condition_number_table(stats, codes)))
     st.caption(
         "What is read from the rows is private data: it teaches, and may not be published or used to choose settings."
