@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,9 @@ _CONSTANT = 1e-12
 """Share of a sum of squares below which what is left about the mean is rounding."""
 _LOST_SHARE, _FAR_MEAN, _FAR_LAW, _FAR_DEVIATION = 0.05, 0.25, 0.1, 1.5
 """From these differences on a column counts as ruined, besides what two samples of one source differ by."""
+_MOST, _ENOUGH = 0.5, 100
+"""Share of the real rows above which one value hides what the others are: they are looked at by themselves, too, where
+there are so many."""
 _BY_CHANCE = 2.0
 """Standard errors of the difference of two samples that are put down to chance."""
 
@@ -55,6 +58,8 @@ class ValueErrors:
         spikes: the values that are commonest among the real rows or the others.
         wasserstein: ∫ |F_real - F| over the range, as a share of the public range, in [0, 1].
         kolmogorov_smirnov: max |F_real - F|, in [0, 1].
+        rest: the same of the rows without the one value that most of the real ones have; None without such a value, or with
+            too few others.
     """
 
     column: str
@@ -70,6 +75,7 @@ class ValueErrors:
     spikes: tuple[Spike, ...]
     wasserstein: float
     kolmogorov_smirnov: float
+    rest: ValueErrors | None = None
 
     @property
     def warning(self) -> str:
@@ -93,6 +99,8 @@ class ValueErrors:
             found.append(f"the deviation is {short(self.real_deviation, 4)}, and {short(self.deviation, 4)} synthetic")
         if not found and self.kolmogorov_smirnov > _FAR_LAW + chance:
             found.append(f"the share of rows up to some value is off by {percent(self.kolmogorov_smirnov)}")
+        if not found and self.rest is not None and self.rest.warning:
+            found.append(f"without the rows that have {self.written(self.spikes[0].value)}, {self.rest.warning}")
         return "; ".join(found)
 
     def written(self, value: float) -> str:
@@ -101,7 +109,8 @@ class ValueErrors:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; what is not defined is None."""
-        plain = asdict(self) | {"quantile_levels": QUANTILES}
+        rest = None if self.rest is None else self.rest.to_dict()
+        plain = asdict(self) | {"quantile_levels": QUANTILES, "rest": rest}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
 
@@ -219,6 +228,11 @@ class _Law:
         """Rows up to each value, 0 before the first."""
         return np.append(0, np.cumsum(self.rows))
 
+    def without(self, value: float) -> _Law:
+        """That of the rows that do not have a value."""
+        kept = self.values != value
+        return _Law(self.values[kept], self.rows[kept])
+
     @property
     def n(self) -> int:
         """All rows."""
@@ -255,11 +269,17 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
 
     Of a table counted in place, columns of more values than :meth:`CountedTable.numbers` lists are those of its drawn rows.
     """
-    return tuple(
-        _of_column(attribute, _law(attribute, table), _law(attribute, rows))
-        for attribute in table.domain.attributes
-        if attribute.is_binned
-    )
+    found = []
+    for attribute in table.domain.attributes:
+        if attribute.is_binned:
+            real, other = _law(attribute, table), _law(attribute, rows)
+            errors = _of_column(attribute, real, other)
+            if errors.spikes and errors.spikes[0].real > _MOST:
+                rest = real.without(errors.spikes[0].value), other.without(errors.spikes[0].value)
+                if min(rest[0].n, rest[1].n) >= _ENOUGH:
+                    errors = replace(errors, rest=_of_column(attribute, *rest))
+            found.append(errors)
+    return tuple(found)
 
 
 def _law(attribute: Attribute, table: AnyTable) -> _Law:

@@ -52,6 +52,21 @@ def test_a_lost_spike_is_told_though_every_bin_of_the_domain_agrees():
     assert value_errors(table, table)[0].warning == ""
 
 
+def test_what_most_rows_have_does_not_hide_how_the_others_are():
+    others = np.linspace(10, 90, 200)
+    real = np.append(np.zeros(1800), others)
+    (kept,) = value_errors(*of(GAIN, real, real))
+    assert kept.rest is not None
+    assert (kept.rest.real_rows, kept.rest.mean, kept.warning) == (200, pytest.approx(50), "")
+    # Of all rows the mean is off by a twelfth of the deviation, and the share up to any value by less than a twentieth.
+    (far,) = value_errors(*of(GAIN, real, np.append(np.zeros(1800), 50 + (others - 50) / 4 - 15)))
+    assert far.kolmogorov_smirnov < 0.1
+    assert far.warning.startswith("without the rows that have 0, the mean is 50, and 35 synthetic")
+    assert far.to_dict()["rest"]["real_mean"] == pytest.approx(50)
+    (few,) = value_errors(*of(GAIN, np.append(np.zeros(900), others[:99]), np.append(np.zeros(900), others[:99] / 2)))
+    assert few.rest is None
+
+
 def test_a_shifted_mean_and_a_shifted_law_are_told():
     real = np.linspace(20, 40, 500)
     (shifted,) = value_errors(*of(GAIN, real, real + 3))
