@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,30 @@ class Parquet:
         self.names, self.notes = usable(schema)
         self.texts = {name for name in self.names if is_text(schema.field(name).type)}
 
+    @cached_property
+    def text_bytes(self) -> int:
+        """Bytes of all texts once every row has its own: one text that is stored once can come to gigabytes."""
+        import pyarrow.compute as pc
+
+        names = [name for name in self.names if name in self.texts]
+        found = 0
+        with self._open(names) as file:
+            for batch in file.iter_batches(BATCH, columns=names) if names else ():
+                for column in batch.columns:
+                    sizes = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
+                    found += int(sizes.astype(np.int64)[column.indices.drop_null().to_numpy()].sum())
+        return found
+
     @contextmanager
-    def _open(self) -> Iterator[Any]:
+    def _open(self, as_numbers: Sequence[str] = ()) -> Iterator[Any]:
+        """The file; texts of the columns ``as_numbers`` come as places in a list of different ones."""
         import pyarrow as pa
         from pyarrow import parquet
 
         source = pa.BufferReader(self._source) if isinstance(self._source, bytes) else self._source
         try:
-            with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as file:
+            options: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": list(as_numbers)}
+            with parquet.ParquetFile(source, **options) as file:
                 yield file
         except MemoryError:
             raise

@@ -31,8 +31,8 @@ TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
 Found = tuple[Table, tuple[str, ...]]
 """A table with its notes, and which of its columns look like identifiers and are to be left out."""
-_LEAST_PER_CELL = 8
-"""Bytes: four for its code, and as many for its value."""
+_LEAST_PER_CELL, _LEAST_PER_BYTE = 16, 3
+"""Bytes for a cell: four for its code, the others for its value; and for each byte of a text, which is copied."""
 
 
 @overload
@@ -135,6 +135,7 @@ def read_all(
     if data[:4] == PARQUET:
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
+        check_memory(title, file.rows, len(file.names), file.text_bytes)
         return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes)
     if title.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(title)
@@ -144,17 +145,18 @@ def read_all(
     return _from_text(text, domain, title, columns, wide, most)
 
 
-def announced(data: bytes) -> tuple[int, int]:
-    """Rows and columns of a file as it says itself, before it is read; a text says nothing of its rows, which count as 0.
+def announced(data: bytes) -> tuple[int, int, int]:
+    """Rows and columns of a file as it says itself, before it is read, and bytes of its texts; a text says nothing of its
+    rows, which count as 0, and its texts are all that it holds.
 
     Raises:
         DataError: it is Parquet, and damaged or of values that cannot be used.
     """
     if data[:4] == PARQUET:
         file = Parquet(data)
-        return file.rows, len(file.names)
+        return file.rows, len(file.names), file.text_bytes
     first_line = data.lstrip().partition(b"\n")[0]
-    return 0, 1 + max(first_line.count(separator.encode()) for separator in SEPARATORS)
+    return 0, 1 + max(first_line.count(separator.encode()) for separator in SEPARATORS), len(data)
 
 
 def _check_size(title: str, rows: int, columns: int, most: tuple[int, int] | None) -> None:
@@ -168,9 +170,9 @@ def _check_size(title: str, rows: int, columns: int, most: tuple[int, int] | Non
     check_memory(title, rows, columns)
 
 
-def check_memory(title: str, rows: int, columns: int) -> None:
+def check_memory(title: str, rows: int, columns: int, text_bytes: int = 0) -> None:
     """Refuse rows that do not fit into memory whatever their values are."""
-    needed, available = _LEAST_PER_CELL * rows * columns, available_memory()
+    needed, available = _LEAST_PER_CELL * rows * columns + _LEAST_PER_BYTE * text_bytes, available_memory()
     if needed > available:
         raise DataError(
             f"{title!r} holds {rows:,} rows of {columns:,} columns; they need more than {gigabytes(needed)}, and "

@@ -44,7 +44,7 @@ def test_a_small_file_of_many_rows_is_refused_by_what_it_says_of_itself():
 @pytest.mark.usefixtures("_nothing_is_decoded")
 def test_what_cannot_fit_into_memory_is_refused_wherever_it_is_read(monkeypatch):
     monkeypatch.setattr(module, "available_memory", lambda: 30_000_000)
-    with pytest.raises(DataError, match=r"need more than 0\.032 GB, and 0\.03 GB may be used: take a sample"):
+    with pytest.raises(DataError, match=r"need more than 0\.064 GB, and 0\.03 GB may be used: take a sample"):
         dpsyn.read_table(bomb(2_000_000, 2))
 
 
@@ -59,11 +59,27 @@ def test_texts_of_too_many_cells_or_columns_are_refused():
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_columns_of_a_text_are_known_from_its_first_line(separator):
     line = separator.join("abc")
-    assert announced(f"\n\n{line}\n{line}\n".encode()) == (0, 3)
+    data = f"\n\n{line}\n{line}\n".encode()
+    assert announced(data) == (0, 3, len(data))
 
 
 def test_rows_and_columns_of_parquet_are_known_from_its_end():
-    assert announced(bomb(1_000, 3)) == (1_000, 3)
+    assert announced(bomb(1_000, 3)) == (1_000, 3, 0)
+
+
+@pytest.mark.usefixtures("_nothing_is_decoded")
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_one_long_text_in_many_rows_is_refused_and_no_quick_file(monkeypatch, dictionary):
+    rows = pa.table({"x": pa.array(["A" * 100_000, "é", None] * 500), "y": [1] * 1500})
+    stream = io.BytesIO()
+    parquet.write_table(rows, stream, use_dictionary=dictionary, compression="zstd", row_group_size=500)
+    data = stream.getvalue()
+    assert len(data) < 60_000
+    assert announced(data) == (1500, 2, 500 * 100_002)
+    assert not reading.is_quick(data)
+    monkeypatch.setattr(module, "available_memory", lambda: 150_000_000)
+    with pytest.raises(DataError, match=r"1,500 rows of 2 columns; they need more than 0\.15 GB, and 0\.15 GB may be used"):
+        dpsyn.read_table(data)
 
 
 @pytest.mark.parametrize(
