@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +31,27 @@ def local_moments(column: pd.Series[Any]) -> npt.NDArray[np.datetime64]:
     return np.asarray(column.to_numpy())
 
 
+def floored(moments: npt.NDArray[np.datetime64], unit: Literal["D", "us"]) -> npt.NDArray[np.datetime64]:
+    """The moments in a unit, cut off where theirs is finer. NumPy's own cast takes nanoseconds before 1677-09-22 to 2262."""
+    steps = _steps(moments, unit)
+    if steps <= 1:
+        return moments.astype(f"datetime64[{unit}]")
+    whole = (moments.astype(np.int64) // steps).astype(f"datetime64[{unit}]")
+    whole[np.isnat(moments)] = np.datetime64("NaT")
+    return whole
+
+
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "D": 86_400 * 10**9}
+
+
+def _steps(moments: npt.NDArray[np.datetime64], unit: Literal["D", "us"]) -> int:
+    """How many of the moments' own units make one of another; 0 where theirs is coarser."""
+    return _NANOSECONDS[unit] // _NANOSECONDS.get(np.datetime_data(moments.dtype)[0], _NANOSECONDS["D"])
+
+
 def days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     """Whole days since 1970-01-01, NaN for NaT."""
-    whole = moments.astype("datetime64[D]").astype(np.int64).astype(np.float64)
+    whole = floored(moments, "D").astype(np.int64).astype(np.float64)
     return np.where(np.isnat(moments), np.nan, whole)
 
 
@@ -42,13 +60,13 @@ def day_texts(column: pd.Series[Any]) -> pd.Series[Any]:
     if not pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column
     moments = local_moments(column)
-    texts = pd.Series(moments.astype("datetime64[D]").astype(str), name=column.name, dtype=object)
+    texts = pd.Series(floored(moments, "D").astype(str), name=column.name, dtype=object)
     return texts.mask(np.isnat(moments), None)
 
 
 def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:
     """Which moments lie within a day, not at its start."""
-    return np.asarray(~np.isnat(moments) & (moments != moments.astype("datetime64[D]")))
+    return np.asarray(~np.isnat(moments) & (moments.astype(np.int64) % max(_steps(moments, "D"), 1) != 0))
 
 
 def written_as_numbers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -74,7 +92,9 @@ def _moments(column: pd.Series[Any]) -> pd.Series[Any]:
     is_text = column.map(lambda value: isinstance(value, str)).to_numpy(dtype=bool)
     moments = pd.to_datetime(column.where(~is_text, None).map(_without_zone), errors="coerce")
     if is_text.any():
-        moments = moments.astype("datetime64[us]").where(~is_text, _read(column.where(is_text, None).astype("str")))
+        moments = pd.Series(floored(moments.to_numpy(), "us"), moments.index).where(
+            ~is_text, _read(column.where(is_text, None).astype("str"))
+        )
     return moments
 
 

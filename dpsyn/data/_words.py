@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
-from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, days, local_moments
+from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, days, floored, local_moments
 from dpsyn.errors import quoted
 
 Positions = npt.NDArray[np.int64]
@@ -348,7 +348,7 @@ def read_dates(texts: Any, written: str) -> npt.NDArray[np.datetime64]:
     column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
     if written != ISO:
         return pd.to_datetime(column, format=written, errors="coerce").to_numpy(dtype="datetime64[us]")
-    return local_moments(column).astype("datetime64[us]")
+    return floored(local_moments(column), "us")
 
 
 def zoned(texts: Any) -> npt.NDArray[np.bool_]:

@@ -40,7 +40,7 @@ from dpsyn.data._words import (
     read_numbers,
     undated,
 )
-from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed, written_as_numbers
+from dpsyn.dates import FIRST_DAY, LAST_DAY, days, floored, timed, written_as_numbers
 from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.units import unit_of
 
@@ -294,7 +294,7 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
     if lower == upper:
         lower, upper = (lower, upper + 1) if upper < LAST_DAY else (lower - 1, upper)
     attribute = Attribute(name, "date", lower=lower, upper=upper, bins=_BINS, missing=bool(empty.any()))
-    return Column(values.rename(name).astype("datetime64[us]"), attribute, (*notes, *more))
+    return Column(pd.Series(floored(moments, "us"), values.index, name=name), attribute, (*notes, *more))
 
 
 def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:
