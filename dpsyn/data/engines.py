@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpsyn.data._frames import is_text
+from dpsyn.data._frames import is_text, usable
 from dpsyn.data._sql import Integers, Numbers, Threshold, cell_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
@@ -187,6 +187,8 @@ class Files(_DuckDB):
                     )
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
         _check_names(names, self.schema.names)
+        with self._listening():
+            usable(self._first)  # durations are whole numbers to DuckDB
 
     @cached_property
     def _first(self) -> pa.Schema:

@@ -620,3 +620,13 @@ def test_what_pages_ask_is_what_a_table_in_memory_says(kind, tmp_path):
             assert held.sum() == np.count_nonzero(~np.isnan(values)) + held[np.isnan(numbers)].sum()
             known = np.repeat(numbers, held)
             np.testing.assert_array_equal(np.sort(known[~np.isnan(known)]), np.sort(values[~np.isnan(values)]))
+
+
+def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "waits.parquet"
+    parquet.write_table(
+        pa.table({"x": pa.array([datetime.timedelta(hours=5 * i + 1) for i in range(30)]), "y": ["a", "b"] * 15}), path
+    )
+    for in_place in (False, True):
+        with pytest.raises(DataError, match=r"column 'x' has the type duration\[us\]"):
+            dpsyn.read_table(path, in_place=in_place)
