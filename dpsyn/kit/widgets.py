@@ -310,10 +310,11 @@ def download(label: str, data: Any, file: str, *, key: str, icon: str = "downloa
 
 def watch_job() -> None:
     """Progress of the running job, whose result goes to the session when it ends; or what became of the last one, if it did
-    not succeed. The progress of an upload stands beside the name of the data (:func:`data_notices`)."""
+    not succeed; once, that it was cancelled. The progress of an upload stands beside the name of the data
+    (:func:`data_notices`)."""
     if not visit.reads_upload():
         _follow_job()
-    if note := st.session_state.get("job_note"):
+    if note := st.session_state.pop("job_note", None):
         st.caption(escape.markdown(note))
     if message := st.session_state.get("job_message"):
         st.error(escape.markdown(message), icon=":material/error:")
