@@ -156,6 +156,7 @@ def _curves(
         _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels, current)
     st.caption(
         "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
+        "The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
         "compared. The sampling floor is the error of a fresh real sample of the same size as the held-out "
         "rows: a yardstick and no bound, since a curve can go below. Independent columns: the real rows with every column "

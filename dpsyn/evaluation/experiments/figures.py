@@ -266,16 +266,18 @@ def _symbols(name: str, curve: Sequence[Point]) -> list[str]:
 
 
 def _log_ticks(ends: Sequence[float]) -> list[float]:
-    """Powers of ten around all that is drawn; where those are few, their multiples too, or values equally far apart."""
+    """Powers of ten around all that is drawn; where those are few, their multiples too, or round values equally far apart."""
     low, high = min(ends), max(ends)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1,), (1, 2, 5), range(1, 10)):
         ticks = [float(f"{step}e{power}") for power in powers for step in steps]
         if sum(low <= tick <= high for tick in ticks) >= _FEWEST_TICKS:
             return ticks
-    step = (high - low) / 4 or low / 10
-    digits = max(0, 1 - math.floor(math.log10(step)))
-    return sorted({round(low + i * step, digits) for i in range(-4, 9) if round(low + i * step, digits) > 0})
+    widest = (high - low) / 4 or low / 10
+    power = math.floor(math.log10(widest))
+    step = max(float(f"{first}e{power}") for first in (1, 2, 5) if float(f"{first}e{power}") <= widest * 1.0001)
+    ticks = [round(at * step, max(0, -power)) for at in range(math.floor(low / step) - 2, math.ceil(high / step) + 3)]
+    return [tick for tick in ticks if tick > 0]
 
 
 def _plain(value: float) -> str:
@@ -319,7 +321,7 @@ def draw_experiment(
         wish=wish,
         labels=list(grid.configs),
         places=places_of([config.name for config in grid.configs.values()], list(MECHANISMS)),
-        title="Thick: the best. Star: another guarantee than asked for" if len(panels) > 1 else "",
+        title=f"Errors against {axes()[grid.vary].symbol}. Thick: the best; star: another guarantee" * (len(panels) > 1),
     )
 
 

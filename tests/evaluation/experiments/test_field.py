@@ -113,6 +113,7 @@ def test_the_picture_has_three_panels_with_bars_and_the_frontier() -> None:
     results = Results(RESULTS, grid, {ACCURACY: {"real data": 0.95}})
     assert results.figures[0] == FIELD
     figure = results.figure()
+    assert figure.layout.title.text.startswith("Errors against ε.")
     assert len(list(figure.select_yaxes())) == 3
     assert all(axis.type == "log" for axis in figure.select_yaxes())
     names = [trace.name for trace in figure.data]
