@@ -12,7 +12,7 @@ from dpsyn.app import road, state
 from dpsyn.app.lab.releases import edit, of_other_data
 from dpsyn.domain import listed
 from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
-from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words
+from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import Cell, axes
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
@@ -144,14 +144,14 @@ def _curves(
     """The figure, which system is the best where, and the release of the point that was clicked; ``current``: its data, if
     that is open."""
     references = field_references(experiment.references)
-    figure = draw_experiment(experiment.grid, panels, references=references, wish=wish)
+    waiting = unfinished(experiment.grid, list(experiment.results.values()))
+    figure = draw_experiment(experiment.grid, panels, references=references, wish=wish, waiting=waiting)
     chosen = show_figure(figure, key=f"lab_curve_{experiment.number}", select=True)
     labels = {escape.chart(p.label): p.label for points in panels.values() for p in points}
     if len(labels) > 1:
         for measure, points in panels.items():
-            st.markdown(
-                f"**{escape.markdown(measure)}**: {escape.markdown(frontier_in_words(points, experiment.grid.vary))}"
-            )
+            words = frontier_in_words(points, experiment.grid.vary, waiting)
+            st.markdown(f"**{escape.markdown(measure)}**: {escape.markdown(words)}")
     for value, _, label, *_ in chosen:
         _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels, current)
     st.caption(
