@@ -50,6 +50,14 @@ def gigabytes(count: float) -> str:
     return f"{value:,.2g} GB" if value < 99.5 else f"{value:,.0f} GB"
 
 
+def duration(seconds: float) -> str:
+    """About how long something takes: about 9 s, about 80 s, about 12 min, about 3 h."""
+    if seconds < 90:
+        return f"about {max(1, round(seconds, -1 if seconds > 20 else 0)):.0f} s"
+    minutes = seconds / 60
+    return f"about {minutes:.0f} min" if minutes < 90 else f"about {minutes / 60:,.0f} h"
+
+
 def _power(found: re.Match[str]) -> str:
     power = f"10{superscript(int(found[2]))}"
     return power if found[1] == "1" else f"{found[1]} × {power}"

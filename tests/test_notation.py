@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsyn.notation import counted, gigabytes, percent, readable, short, worded
+from dpsyn.notation import counted, duration, gigabytes, percent, readable, short, worded
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,21 @@ def test_shares(share: float, text: str) -> None:
 )
 def test_memory_in_words(count: float, text: str) -> None:
     assert gigabytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "about 1 s"),
+        (9, "about 9 s"),
+        (84, "about 80 s"),
+        (100, "about 2 min"),
+        (720, "about 12 min"),
+        (9e3, "about 2 h"),
+    ],
+)
+def test_time_in_words(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(

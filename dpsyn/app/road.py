@@ -24,7 +24,7 @@ from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, THE_FIELD, THE_THREE, as_it_comes, offered, title
-from dpsyn.notation import percent
+from dpsyn.notation import duration, percent
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
@@ -125,7 +125,7 @@ def long_wait(mechanism: Mechanism, unknown: str = "") -> str:
     if seconds is None:
         return unknown
     takes = seconds(mechanism)
-    return f"it takes {_time(takes)}" if takes > _SHORT_WAIT else ""
+    return f"it takes {duration(takes)}" if takes > _SHORT_WAIT else ""
 
 
 def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
@@ -148,7 +148,7 @@ def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
             lines.append(f"| {name} | :gray[{escape.markdown(offer.refused)}] | – | – |")
             continue
         error = "known after a run" if offer.error is None else _error(*offer.error)
-        seconds = "seconds" if offer.seconds is None else _time(offer.seconds)
+        seconds = "seconds" if offer.seconds is None else duration(offer.seconds)
         rows = "" if offer.rows is None else f", {offer.rows:,} row{'s' * (offer.rows != 1)}"
         lines.append(f"| {name} | ε = {spec.epsilon:g}{rows} | {error} | {seconds} |")
     st.markdown("\n".join(lines))
@@ -191,13 +191,6 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
 
 def _error(error: float, bound: str) -> str:
     return "single columns stay, pairs are mostly lost" if error > _LOST else f"{percent(error)} {bound}"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"about {max(1, round(seconds, -1 if seconds > 20 else 0)):.0f} s"
-    minutes = seconds / 60
-    return f"about {minutes:.0f} min" if minutes < 90 else f"about {minutes / 60:,.0f} h"
 
 
 def make(current: Dataset, title: str, made_with: int | list[int] | None, task: str, **arguments: Any) -> None:

@@ -208,6 +208,7 @@ def start(experiment: Experiment) -> None:
                 "taken": 0,
                 "take_in": take_in,
                 "done": _crashed,
+                "cancelled": f"The experiment “{experiment.name}” was cancelled; its finished cells are kept.",
                 **kept_by_workspace(_keep_results),
             },
             cells=experiment.missing,

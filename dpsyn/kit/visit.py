@@ -246,7 +246,8 @@ def set_job(new: Job) -> None:
 
 
 def cancel_job() -> None:
-    """Kill the running job; what it has handed out is taken in first, if whoever started it said how."""
+    """Kill the running job; what it has handed out is taken in first, if whoever started it said how, and said in the words
+    that its context has for that as ``cancelled``."""
     current = st.session_state.pop("job", None)
     if current is None:
         return
@@ -254,8 +255,8 @@ def cancel_job() -> None:
     if take_in is not None:
         take_in(current)
     current.cancel()
-    kept = "what it had finished is kept" if take_in is not None else "nothing of it was kept, everything else is still here"
-    st.session_state["job_note"] = f"{current.label} was cancelled; {kept}."
+    nothing = f"{current.label} was cancelled; nothing of it was kept, everything else is still here."
+    st.session_state["job_note"] = current.context.get("cancelled", nothing)
 
 
 def finish_job() -> None:

@@ -17,7 +17,7 @@ from dpsyn import escape, notation
 from dpsyn.errors import DpsynError, InputError
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
-from dpsyn.notation import readable, short, superscript
+from dpsyn.notation import duration, readable, short, superscript
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 T = TypeVar("T")
@@ -310,10 +310,11 @@ def download(label: str, data: Any, file: str, *, key: str, icon: str = "downloa
 
 def watch_job() -> None:
     """Progress of the running job, whose result goes to the session when it ends; or what became of the last one, if it did
-    not succeed. The progress of an upload stands beside the name of the data (:func:`data_notices`)."""
+    not succeed; once, that it was cancelled. The progress of an upload stands beside the name of the data
+    (:func:`data_notices`)."""
     if not visit.reads_upload():
         _follow_job()
-    if note := st.session_state.get("job_note"):
+    if note := st.session_state.pop("job_note", None):
         st.caption(escape.markdown(note))
     if message := st.session_state.get("job_message"):
         st.error(escape.markdown(message), icon=":material/error:")
@@ -344,8 +345,8 @@ def follow(every: float | None) -> None:
     words = f"{job.label}: {step} … ({job.seconds:.0f} s)"
     if job.paused:
         words = f"Paused: what is running is finished first. {words}"
-    elif share > 0 and job.seconds > _SOON:
-        words += f", about {job.seconds / share * (1 - share):.0f} s left"
+    else:
+        words += time_left(job.seconds, share)
     st.progress(share, text=escape.markdown(words))
     with st.container(horizontal=True):
         if "take_in" in job.context:  # it does one thing after another, and what is done is kept
@@ -356,6 +357,13 @@ def follow(every: float | None) -> None:
         if st.button("Cancel", icon=":material/stop:", key="cancel"):
             visit.cancel_job()
             st.rerun()
+
+
+def time_left(seconds: float, share: float) -> str:
+    """How long a job still takes that has done this share of its work in so many seconds; empty while that says little."""
+    if seconds <= _SOON or share < _ENOUGH:
+        return ""
+    return f", {duration(seconds / share * (1 - share))} left"
 
 
 def poll_every(seconds: float) -> float | None:
@@ -403,8 +411,8 @@ def empty(reason: str) -> None:
 
 
 _WAITING = 2.0
-_SOON = 3.0
-"""Seconds before a job says how long it will still take."""
+_SOON, _ENOUGH = 3.0, 0.1
+"""Seconds, and the share of its work, before a job says how long it will still take."""
 TYPES = ("csv", "tsv", "txt", "parquet")
 
 

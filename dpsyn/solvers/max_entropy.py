@@ -67,6 +67,8 @@ _POINTS_FOR_THREADS = 20_000
 _NEWTON_AT_MOST = 700
 _NEWTON_STEPS = 60
 _SMALL_GAP = 1e-11
+_GOES_ON = 0.85
+"""How likely a stage is to be followed by another one, as far as progress is concerned."""
 _REFINING_ITERATIONS = 40
 _MOST_TRIALS = 16
 
@@ -242,7 +244,9 @@ def max_entropy(
     best: MaxEntropyFit | None = None
     history: list[Stage] = []
     for number in range(stages):
-        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
+        # Most fits end long before their last stage.
+        share = max(number / stages, 1 - _GOES_ON**number)
+        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", share)
 
         def fitted(to: Floats, center: Floats, at: float = current, space: Densities = space) -> MaxEntropyFit:
             trust = _trust(space, center, to, spread, groups) if groups is not None else 1.0

@@ -115,7 +115,7 @@ def test_the_life_of_an_experiment(
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=WAIT)
 
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("what it had finished is kept")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("its finished cells are kept")).to_be_visible(timeout=WAIT)
     settled(page)
     assert not workers(server)
     resume = page.get_by_role("button", name=re.compile("Resume: run the"))

@@ -18,8 +18,24 @@ from dpsyn.kit.widgets import (
     number,
     power_of_ten,
     said,
+    time_left,
     with_thousands,
 )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share", "text"),
+    [
+        (60, 0.0, ""),
+        (37, 0.02, ""),  # a first step of which little is known
+        (2.0, 0.5, ""),
+        (9, 0.1, ", about 80 s left"),
+        (80, 0.1, ", about 12 min left"),
+        (60, 0.8, ", about 15 s left"),
+    ],
+)
+def test_the_time_left_is_said_once_enough_is_done_to_tell(seconds, share, text):
+    assert time_left(seconds, share) == text
 
 
 @pytest.mark.parametrize(

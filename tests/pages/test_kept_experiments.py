@@ -120,7 +120,7 @@ def test_it_goes_on_running_while_other_data_is_open(open_page):
     app.button(key="cancel").click().run()
     assert not app.exception
     assert not app.error
-    assert any("what it had finished is kept" in caption.value for caption in app.caption)
+    assert any("its finished cells are kept" in caption.value for caption in app.caption)
     assert any(b.label == "Open car with the columns and the held-out share as in this experiment" for b in app.button)
 
 

@@ -93,9 +93,16 @@ def test_points_far_from_the_data_are_approached_step_by_step():
     spread = np.full(family.count, 0.004)
     base = [np.log(np.full(3, 1 / 3))] * 20
     drawn = random.integers(0, 3, (4000, 20), dtype=np.int32)
-    found = refined_max_entropy(drawn, sizes, tables, exact + random.normal(0, spread), spread, base, random, stages=30)
+    told = []
+    found = refined_max_entropy(
+        drawn, sizes, tables, exact + random.normal(0, spread), spread, base, random, stages=30,
+        progress=lambda _, share: told.append(share),
+    )  # fmt: skip
     errors = np.abs(found.cells - exact).sum() / 2 / 19
     apart = np.abs(1 / 9 - exact).sum() / 2 / 19
     assert errors < 0.05 * apart
     assert min(found.effective_points) >= 0.1 * 4000
-    assert len(found.fit.stages) > 3
+    assert 3 < len(found.fit.stages) < 15
+    # It ends long before the last stage, and progress has not waited for that.
+    assert told == sorted(told)
+    assert 0.5 < told[-1] < 1

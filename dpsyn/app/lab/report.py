@@ -15,7 +15,7 @@ from dpsyn.display import PRIVATE, PUBLIC, RELEASED
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.document import Code, Section, html_report
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
-from dpsyn.evaluation.experiments.field import costs, field_panels, field_references, frontier_in_words
+from dpsyn.evaluation.experiments.field import costs, field_panels, field_references, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import draw_experiment
 from dpsyn.evaluation.experiments.summary import is_rising, points_table, refusals
 from dpsyn.evaluation.tables import floor_meaning
@@ -216,16 +216,17 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
         f"{len(results) - len(experiment.missing)} of {len(experiment.cells)} cells, {experiment.grid.repeats} repeats, "
         f"seed {experiment.grid.seed}. Means with 95 % confidence bars."
     ]
+    grid, waiting = experiment.grid, unfinished(experiment.grid, results)
     if panels := field_panels(results):
-        parts += [draw_experiment(experiment.grid, panels, references=field_references(experiment.references))]
-        parts += [f"{measure}: {frontier_in_words(points, experiment.grid.vary)}" for measure, points in panels.items()]
+        parts += [draw_experiment(grid, panels, references=field_references(experiment.references), waiting=waiting)]
+        parts += [f"{measure}: {frontier_in_words(points, grid.vary, waiting)}" for measure, points in panels.items()]
         parts += [costs(results)]
     for measure in experiment.measures:
         if measure not in _MEASURES and not is_rising(measure):
             continue
         points = summarise(results, measure)
-        figure = draw_experiment(experiment.grid, {measure: points}, references=experiment.references)
-        parts += [figure, points_table(points, experiment.grid.vary)]
+        figure = draw_experiment(grid, {measure: points}, references=experiment.references, waiting=waiting)
+        parts += [figure, points_table(points, grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     if experiment.data is not None:
         parts += ["The same from Python:", Code(experiment_script(experiment))]

@@ -12,7 +12,7 @@ from dpsyn.app import road, state
 from dpsyn.app.lab.releases import edit, of_other_data
 from dpsyn.domain import listed
 from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
-from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words
+from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import Cell, axes
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
@@ -144,18 +144,19 @@ def _curves(
     """The figure, which system is the best where, and the release of the point that was clicked; ``current``: its data, if
     that is open."""
     references = field_references(experiment.references)
-    figure = draw_experiment(experiment.grid, panels, references=references, wish=wish)
+    waiting = unfinished(experiment.grid, list(experiment.results.values()))
+    figure = draw_experiment(experiment.grid, panels, references=references, wish=wish, waiting=waiting)
     chosen = show_figure(figure, key=f"lab_curve_{experiment.number}", select=True)
     labels = {escape.chart(p.label): p.label for points in panels.values() for p in points}
     if len(labels) > 1:
         for measure, points in panels.items():
-            st.markdown(
-                f"**{escape.markdown(measure)}**: {escape.markdown(frontier_in_words(points, experiment.grid.vary))}"
-            )
+            words = frontier_in_words(points, experiment.grid.vary, waiting)
+            st.markdown(f"**{escape.markdown(measure)}**: {escape.markdown(words)}")
     for value, _, label, *_ in chosen:
         _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels, current)
     st.caption(
         "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
+        "The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
         "compared. The sampling floor is the error of a fresh real sample of the same size as the held-out "
         "rows: a yardstick and no bound, since a curve can go below. Independent columns: the real rows with every column "

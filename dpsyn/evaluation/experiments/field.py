@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 import pandas as pd
 
 from dpsyn.domain import listed
-from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.plan import Grid, axes
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.evaluation.experiments.summary import Point, is_rising, summarise
 from dpsyn.notation import short
@@ -57,25 +57,42 @@ def _missed(accuracy: str) -> str:
     return accuracy.replace(_ACCURACY, _MISSED)
 
 
-def frontier(points: Sequence[Point]) -> list[Point]:
+def unfinished(grid: Grid, results: Sequence[CellResult]) -> set[float]:
+    """Values at which no run of some system has ended: it may be the best there. A run that was refused, failed or crashed
+    has ended; one of a system without the setting that varies counts for all values."""
+    ended = {result.key for result in results}
+    known = {(result.label, result.value) for result in results}
+    known |= {(cell.label, cell.value) for cell in grid.cells() if cell.key in ended}
+    return {value for value in grid.values for label in grid.configs if (label, value) not in known}
+
+
+def frontier(points: Sequence[Point], waiting: Collection[float] = ()) -> list[Point]:
     """The best mean at every value, of the points that give what was asked for: the lower hull of the curves, or the upper
-    one of a measure of which more is better."""
-    fair = [point for point in points if point.fair]
+    one of a measure of which more is better. None at the values of ``waiting`` (:func:`unfinished`)."""
+    fair = [point for point in points if point.fair and point.value not in waiting]
     sign = -1 if fair and is_rising(fair[0].measure) else 1
     return [
         min((p for p in fair if p.value == value), key=lambda p: sign * p.mean) for value in sorted({p.value for p in fair})
     ]
 
 
-def frontier_in_words(points: Sequence[Point], vary: str) -> str:
-    """Which system is best where, in a sentence; then those whose bars meet the bars of the best one."""
-    hull, symbol = frontier(points), axes()[vary].symbol
+def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[float] = ()) -> str:
+    """Which system is best where, in a sentence, and at which values of ``waiting`` (:func:`unfinished`) that is not known
+    yet; then those whose bars meet the bars of the best one."""
+    hull, symbol = frontier(points, waiting), axes()[vary].symbol
+    open_at = f"{symbol} = {', '.join(short(value) for value in sorted(waiting))}"
+    if not hull and waiting:
+        return f"Not known yet at {open_at}: not every system has run there."
     if not hull:
         return "No system gives what was asked for."
     reigns = [list(reign) for _, reign in groupby(hull, key=lambda p: p.label)]
-    last = reigns[-1][0].label
-    said = [f"{reign[0].label} up to {symbol} = {short(reign[-1].value)}" for reign in reigns[:-1]]
-    words = ", ".join([*said, f"then {last}"]) if said else f"{last} at every {symbol}"
+    if waiting:
+        said = [f"{reign[0].label} at {symbol} = {', '.join(short(p.value) for p in reign)}" for reign in reigns]
+        words = f"{'; '.join(said)}. Not known yet at {open_at}, where not every system has run"
+    else:
+        last = reigns[-1][0].label
+        said = [f"{reign[0].label} up to {symbol} = {short(reign[-1].value)}" for reign in reigns[:-1]]
+        words = ", ".join([*said, f"then {last}"]) if said else f"{last} at every {symbol}"
     alike: dict[str, list[str]] = {}
     for best in hull:
         for p in points:

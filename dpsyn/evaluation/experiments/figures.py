@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpsyn import escape
@@ -51,10 +51,11 @@ def draw_curves(
     labels: Sequence[str] = (),
     places: Sequence[int] = (),
     title: str = "",
+    waiting: Collection[float] = (),
 ) -> go.Figure:
     """Means with 95 % bars against the setting that varies, a panel a measure; the best system at every value lies on a
-    thick line. Errors have a logarithmic axis; a single measure whose mean is 0 somewhere has a linear one, as its crossings
-    are read.
+    thick line, which leaves out the values at which it is not known yet. Errors have a logarithmic axis; a single measure
+    whose mean is 0 somewhere has a linear one, as its crossings are read.
 
     Open: over the budget asked for, and dotted where all of a line is. A star: another guarantee than asked for. Open with
     a dot inside: fewer runs than asked for, because some failed. A mean of a single run has no bar; a bar that reaches 0
@@ -68,6 +69,7 @@ def draw_curves(
         labels: the mechanisms in the order of their colours; those of the points come after them.
         places: of the colours of ``labels`` (:func:`dpsyn.kit.plotly.places_of`); in order without them.
         title: of the figure; the first measure without it.
+        waiting: these values (:func:`~dpsyn.evaluation.experiments.field.unfinished`).
 
     Raises:
         ParameterError: a setting that has no axis.
@@ -77,7 +79,7 @@ def draw_curves(
     if vary not in (known := axes()):
         raise ParameterError("vary", vary, f"one of {', '.join(map(repr, known))}")
     names = list(dict.fromkeys([*labels, *(p.label for points in panels.values() for p in points)]))
-    best = {p.label for points in panels.values() for p in frontier(points)}
+    best = {p.label for points in panels.values() for p in frontier(points, waiting)}
     many = len(names) > _OWN_COLOURS
     looks: dict[str, dict[str, Any]] = {}
     taken: set[str] = set()
@@ -105,7 +107,7 @@ def draw_curves(
         lines = (references or {}).get(measure, {})
         means = [*(p.mean for p in points), *([] if wish is None else [wish])]
         log = is_proportional(measure, [mean for mean in means if mean > 0] if len(panels) > 1 else means)
-        _draw_panel(figure, where, measure, points, known[vary], looks, lines, wish, best if many else set(), log)
+        _draw_panel(figure, where, measure, points, known[vary], looks, lines, wish, best if many else set(), log, waiting)
     first = title or next(iter(panels), "")
     finish(figure, first[:1].upper() + first[1:], height=_MARGINS + (2 * _HEIGHT + _BETWEEN if wide else _HEIGHT))
     letters = max((len(shorten(name, _LONGEST)) for name in names), default=0)
@@ -123,6 +125,7 @@ def _draw_panel(
     wish: float | None,
     bold: set[str],
     log: bool,
+    waiting: Collection[float],
 ) -> None:
     import plotly.graph_objects as go
 
@@ -149,12 +152,13 @@ def _draw_panel(
     def place_of(height: float) -> float:
         return math.log10(max(height, least)) if log else height
 
-    hull = frontier(points) if len(shown) > 1 else []
+    hull = {p.value: max(p.mean, least) if log else p.mean for p in frontier(points, waiting)} if len(shown) > 1 else {}
     if len(hull) > 1:
+        along = sorted({*hull, *waiting})
         figure.add_trace(
             go.Scatter(
-                x=[p.value for p in hull],
-                y=[max(p.mean, least) if log else p.mean for p in hull],
+                x=along,
+                y=[hull.get(value) for value in along],
                 mode="lines",
                 line={"color": _FRONTIER, "width": 11},
                 name="the best",
@@ -266,16 +270,18 @@ def _symbols(name: str, curve: Sequence[Point]) -> list[str]:
 
 
 def _log_ticks(ends: Sequence[float]) -> list[float]:
-    """Powers of ten around all that is drawn; where those are few, their multiples too, or values equally far apart."""
+    """Powers of ten around all that is drawn; where those are few, their multiples too, or round ones equally far apart."""
     low, high = min(ends), max(ends)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1,), (1, 2, 5), range(1, 10)):
         ticks = [float(f"{step}e{power}") for power in powers for step in steps]
         if sum(low <= tick <= high for tick in ticks) >= _FEWEST_TICKS:
             return ticks
-    step = (high - low) / 4 or low / 10
-    digits = max(0, 1 - math.floor(math.log10(step)))
-    return sorted({round(low + i * step, digits) for i in range(-4, 9) if round(low + i * step, digits) > 0})
+    widest = (high - low) / 4 or low / 10
+    power = math.floor(math.log10(widest))
+    step = max(float(f"{first}e{power}") for first in (1, 2, 5) if float(f"{first}e{power}") <= widest * 1.0001)
+    ticks = [round(at * step, max(0, -power)) for at in range(math.floor(low / step) - 2, math.ceil(high / step) + 3)]
+    return [tick for tick in ticks if tick > 0]
 
 
 def _plain(value: float) -> str:
@@ -310,6 +316,7 @@ def draw_experiment(
     *,
     references: Mapping[str, Mapping[str, float]] | None = None,
     wish: float | None = None,
+    waiting: Collection[float] = (),
 ) -> go.Figure:
     """:func:`draw_curves` of a grid: every mechanism has its colour; several panels are the picture of the field."""
     return draw_curves(
@@ -319,7 +326,8 @@ def draw_experiment(
         wish=wish,
         labels=list(grid.configs),
         places=places_of([config.name for config in grid.configs.values()], list(MECHANISMS)),
-        title="Thick: the best. Star: another guarantee than asked for" if len(panels) > 1 else "",
+        title=f"Errors against {axes()[grid.vary].symbol}. Thick: the best; star: another guarantee" * (len(panels) > 1),
+        waiting=waiting,
     )
 
 

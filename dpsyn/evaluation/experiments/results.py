@@ -57,7 +57,7 @@ class Results(Shown, list["CellResult"]):
         Raises:
             ParameterError: nothing was measured, or not this; the message names the choices.
         """
-        from dpsyn.evaluation.experiments.field import FIELD, field_panels, field_references
+        from dpsyn.evaluation.experiments.field import FIELD, field_panels, field_references, unfinished
         from dpsyn.evaluation.experiments.figures import draw_experiment
         from dpsyn.evaluation.experiments.summary import summarise
         from dpsyn.kit.plotly import alone
@@ -67,22 +67,24 @@ class Results(Shown, list["CellResult"]):
         usual = FIELD if FIELD in self.figures else self._main
         name = usual if measure is None else checks.choice("measure", measure, self.figures)
         panels = field_panels(self) if name == FIELD else {name: summarise(self, name)}
-        return alone(draw_experiment(self.grid, panels, references=field_references(self.references)))
+        waiting = unfinished(self.grid, self)
+        return alone(draw_experiment(self.grid, panels, references=field_references(self.references), waiting=waiting))
 
     @property
     def _main(self) -> str:
         return _MAIN if _MAIN in self.measures else self.measures[0]
 
     def _shown(self) -> tuple[str, list[str]]:
-        from dpsyn.evaluation.experiments.field import field_panels, frontier_in_words
+        from dpsyn.evaluation.experiments.field import field_panels, frontier_in_words, unfinished
         from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
         from dpsyn.evaluation.experiments.summary import refusals, summarise
         from dpsyn.privacy.spec import rounded_up
 
         ended = Counter(result.status for result in self)
         lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
+        waiting = unfinished(self.grid, self)
         for measure, points in field_panels(self).items():
-            lines.append(f"{measure}: {frontier_in_words(points, self.grid.vary)}")
+            lines.append(f"{measure}: {frontier_in_words(points, self.grid.vary, waiting)}")
         if self.measures:
             measure = self._main
             cells = [[measure, "at", "mean", "95 % from", "to"]]

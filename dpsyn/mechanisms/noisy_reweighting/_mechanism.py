@@ -208,8 +208,8 @@ class NoisyReweightingMechanism(Mechanism):
         measured = self.measured(noise, table)
         k = self.plan.config.rows or round(measured.rows)
         require_memory("rows", k, 16 * len(self.domain) * k)
-        fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
-        progress("drawing rows", 0.92)
+        fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.05 + 0.7 * share))
+        progress("drawing rows", 0.75)
         codes = drawn_codes(self.plan, fitted, self.domain.shape, k, noise.generator)
         return measured.encoding.decode(codes, noise.generator), self._diagnostics(fitted, measured)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -10,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.evaluation.experiments import CellResult, Grid, Point
-from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, frontier, frontier_in_words
-from dpsyn.evaluation.experiments.figures import _apart
+from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, frontier, frontier_in_words, unfinished
+from dpsyn.evaluation.experiments.figures import _apart, draw_curves
 from dpsyn.evaluation.experiments.results import Results
+from dpsyn.evaluation.experiments.run import Status
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -68,6 +70,48 @@ def test_bars_that_meet_are_said() -> None:
     assert frontier_in_words(points, "epsilon").endswith("since the bars meet: B (ε = 0.1).")
 
 
+def test_where_a_system_has_not_run_the_best_is_not_known() -> None:
+    points = [point("A", 0.1, 0.2), point("B", 0.1, 0.3), point("A", 1.0, 0.2), point("A", 3.0, 0.2), point("B", 3.0, 0.1)]
+    assert [p.value for p in frontier(points, {1.0})] == [0.1, 3.0]
+    words = "A at ε = 0.1; B at ε = 3. Not known yet at ε = 1, where not every system has run."
+    assert frontier_in_words(points, "epsilon", {1.0}) == words
+    nowhere = "Not known yet at ε = 0.1, 1, 3: not every system has run there."
+    assert frontier_in_words(points, "epsilon", {3.0, 0.1, 1.0}) == nowhere
+    figure = draw_curves({"error": points}, "epsilon", waiting={1.0})
+    best = figure.data[0]
+    assert (best.name, list(best.x), list(best.y)) == ("the best", [0.1, 1.0, 3.0], [0.2, None, 0.1])
+
+
+def test_a_system_is_waited_for_until_a_run_of_it_has_ended() -> None:
+    configs = {"A": config_class("mst")(), "B": config_class("noisy_reweighting")(degree=1)}
+    grid = Grid(configs, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0), repeats=2)
+    cells = {(cell.label, cell.value, cell.repeat): cell for cell in grid.cells()}
+
+    def ended(label: str, value: float, status: Status) -> CellResult:
+        return CellResult.of(cells[label, value, 0], status)
+
+    first = [ended("A", 1.0, "done"), ended("B", 1.0, "done"), ended("A", 2.0, "done")]
+    assert unfinished(grid, []) == {1.0, 2.0}
+    assert unfinished(grid, first) == {2.0}
+    for status in ("done", "refused", "failed", "crashed"):
+        assert unfinished(grid, [*first, ended("B", 2.0, status)]) == set()
+    # A has no degree: its run stands at the last value, and is one for both.
+    by_degree = replace(grid, vary="degree", values=(1, 2))
+    runs = [CellResult.of(cell, "done") for cell in by_degree.cells() if cell.repeat == 0 and cell.value == 2]
+    assert unfinished(by_degree, runs) == {1}
+
+
+def test_an_experiment_that_was_cancelled_names_no_winner_where_a_system_is_missing() -> None:
+    grid = Grid({"A": config_class("mst")(), "B": config_class("aim")()}, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0, 3.0))
+    results = Results([*RESULTS, result("B", 3.0, 0, 0.9)], grid)
+    assert "2-way error, mean: A at ε = 1, 2. Not known yet at ε = 3, where not every system has run." in " ".join(
+        repr(results).split()
+    )
+    for name in (FIELD, "2-way error, mean"):
+        best = results.figure(name).data[0]
+        assert (best.name, list(best.y)) == ("the best", [*map(pytest.approx, [0.105, 0.055]), None])
+
+
 def result(label: str, value: float, repeat: int, error: float, **further: Any) -> CellResult:
     measures = {"2-way error, mean": error, "range queries, mean error": error / 2, ACCURACY: 1 - error}
     name = "mst" if label == "A" else "aim"
@@ -113,6 +157,7 @@ def test_the_picture_has_three_panels_with_bars_and_the_frontier() -> None:
     results = Results(RESULTS, grid, {ACCURACY: {"real data": 0.95}})
     assert results.figures[0] == FIELD
     figure = results.figure()
+    assert figure.layout.title.text.startswith("Errors against ε.")
     assert len(list(figure.select_yaxes())) == 3
     assert all(axis.type == "log" for axis in figure.select_yaxes())
     names = [trace.name for trace in figure.data]

@@ -96,6 +96,13 @@ def test_a_narrow_proportional_axis_has_ticks_where_the_curves_are(means: tuple[
     assert sum(0.8 * min(means) <= tick <= 1.2 * max(means) for tick in axis.tickvals) >= 3
 
 
+def test_ticks_of_a_narrow_axis_are_round() -> None:
+    points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate((0.147, 0.194), start=1)]
+    shown = draw_curves({"error": points}, "epsilon").layout.yaxis.ticktext
+    assert {"0.15", "0.16", "0.17", "0.18", "0.19"} <= set(shown)
+    assert all(len(text) <= 4 for text in shown)
+
+
 def test_a_mean_of_fewer_runs_than_asked_for_looks_different_and_says_so() -> None:
     few = replace(point("b", 0.1, 0.8), runs=1, failed=4)
     (trace,) = draw_curves({"error": [few, point("b", 10.0, 0.4)]}, "epsilon").data

@@ -42,6 +42,14 @@ def test_laplace_scale_is_the_exact_walsh_sensitivity_over_epsilon(p, degree, ch
     assert mechanism.calibrated()["noise_scale_on_averages"] == mechanism.scale / 1000
 
 
+def test_progress_rises_and_leaves_a_quarter_for_drawing_the_rows():
+    table, told = binary_table(6, 400), {}
+    mechanism = dpsyn.NoisyReweighting(degree=2).calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)
+    mechanism(np.random.default_rng(0), table, told.__setitem__)
+    assert list(told.values()) == sorted(told.values())
+    assert told["drawing rows"] == 0.75
+
+
 def categories(*sizes: int) -> Domain:
     return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes))
 
