@@ -13,7 +13,7 @@ from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import take_comparison
 from dpsyn.data.counted import AnyTable
-from dpsyn.errors import DpsynError
+from dpsyn.errors import CalibrationError, DpsynError, TooLargeError
 from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking, yardsticks
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.marks import fingerprint
@@ -110,8 +110,10 @@ def possible(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism | 
     """The mechanism, with fewer rows if so many cost too much, or in a few words why there is none."""
     try:
         mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
-    except DpsynError:
-        one = config.fewer_rows(1)
+    except TooLargeError:
+        return "needs more memory than there is"
+    except DpsynError as fault:
+        one = config.fewer_rows(1) if isinstance(fault, CalibrationError) else None
         with suppress(DpsynError):
             if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
                 return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"

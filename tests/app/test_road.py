@@ -18,6 +18,7 @@ from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.mechanisms.registry import MECHANISMS
 
 ASIA = visit.bundled("asia")
@@ -44,6 +45,14 @@ def test_every_mechanism_is_offered_and_what_cannot_run_says_what_it_would_need(
     assert not any(offer.refused for name, offer in found.items() if name != "private_sampling")
     few = offered(ASIA, 5.0)["private_sampling"]
     assert (few.refused, few.rows) == ("", 2)
+
+
+def test_what_does_not_fit_in_memory_says_so_and_names_no_epsilon_that_would_not_help(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_reduced_space, "available_memory", lambda: 1_000_000)
+    for epsilon in (1.0, 15.8):
+        assert offered(ASIA, epsilon)["private_sampling"].refused == "needs more memory than there is"
 
 
 def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
