@@ -13,7 +13,7 @@ from dpsyn.app import road, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
-from dpsyn.kit.verdicts import show_verdict, verdict_card
+from dpsyn.kit.verdicts import impossible_card, show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side, verdict_json, verdict_markdown, verdict_of
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
 from dpsyn.notation import percent
@@ -144,14 +144,15 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
         }
     )
     every, current = list(found), visit.dataset()
-    expected = (
-        {offer.name: road.expected(offer) for offer in road.offers(current, explorer.spec, found.verdicts)}
-        if explorer.focus.loaded
-        else {}
-    )
+    runs = road.offers(current, explorer.spec, found.verdicts) if explorer.focus.loaded else []
+    expected = {offer.name: road.expected(offer) for offer in runs}
+    impossible = {offer.name: offer.impossible for offer in runs if offer.impossible}
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
             with column:
+                if verdict.mechanism in impossible:
+                    impossible_card(verdict, impossible[verdict.mechanism])
+                    continue
                 paper = config_class(verdict.mechanism).paper
                 change = _change_of(explorer, verdict, further)
                 verdict_card(verdict, explorer.focus.domain_warning, paper, change, expected.get(verdict.mechanism, ""))

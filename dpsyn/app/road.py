@@ -63,6 +63,7 @@ class Offer:
             "or more" or "or less".
         rows: how many it makes, where rows cost budget.
         seconds: about how long a run takes, where it is known.
+        impossible: the library's reason, where neither a larger ε nor more memory would help; or empty.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Offer:
     error: tuple[float, str] | None = None
     rows: int | None = None
     seconds: float | None = None
+    impossible: str = ""
 
 
 def offers(current: Dataset, spec: PrivacySpec, names: Iterable[str] = MECHANISMS) -> list[Offer]:
@@ -95,9 +97,11 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
     if error is None and seconds is None:
         return Offer(name)
-    mechanism = possible(config, spec, learn)
-    if isinstance(mechanism, str):
-        return Offer(name, mechanism)
+    try:
+        mechanism = _within_budget(config, spec, learn)
+    except DpsynError as fault:
+        curable = isinstance(fault, CalibrationError | TooLargeError)
+        return Offer(name, _in_short(fault, config, spec, learn), impossible="" if curable else str(fault))
     return Offer(
         name,
         error=None if error is None else error(mechanism),
@@ -109,16 +113,24 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
 def possible(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism | str:
     """The mechanism, with fewer rows if so many cost too much, or in a few words why there is none."""
     try:
-        mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
-    except TooLargeError:
-        return "needs more memory than there is"
+        return _within_budget(config, spec, learn)
     except DpsynError as fault:
-        one = config.fewer_rows(1) if isinstance(fault, CalibrationError) else None
-        with suppress(DpsynError):
-            if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
-                return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
-        return "not possible for these columns"
+        return _in_short(fault, config, spec, learn)
+
+
+def _within_budget(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism:
+    mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
     return mechanism
+
+
+def _in_short(fault: DpsynError, config: Config, spec: PrivacySpec, learn: AnyTable) -> str:
+    if isinstance(fault, TooLargeError):
+        return "needs more memory than there is"
+    one = config.fewer_rows(1) if isinstance(fault, CalibrationError) else None
+    with suppress(DpsynError):
+        if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
+            return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
+    return "not possible for these columns"
 
 
 def long_wait(mechanism: Mechanism, unknown: str = "") -> str:

@@ -134,6 +134,14 @@ def verdict_card(
             st.button(words, key=f"set_{verdict.mechanism}", on_click=_set, args=(key, value), icon=":material/tune:")
 
 
+def impossible_card(verdict: Verdict, reason: str) -> None:
+    """In place of :func:`verdict_card`, for a mechanism that cannot run on these columns at any ε: that and why."""
+    with st.container(border=True, height="stretch", gap="xsmall", key=f"card_{verdict.mechanism}"):
+        st.markdown(f"## {verdict.title}", width="content", anchors=False)
+        st.markdown(f"### {_LEVELS['bad']} Not possible for these columns", anchors=False)
+        st.markdown(f"{said(reason).rstrip('.')}.")
+
+
 def _bought(verdict: Verdict) -> str:
     """What a larger ε would buy where conditions fail for want of it; or empty."""
     found = [(c, r) for c in verdict.missed if (r := c.remedy("epsilon")) is not None and r.log_value is not None]

@@ -159,6 +159,25 @@ def test_a_button_makes_every_condition_hold(open_page):
     assert all(mark.startswith("✓") for mark in marks[""]), marks
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 15.8])
+def test_a_mechanism_that_cannot_run_on_these_columns_has_no_number_and_no_remedy(open_page, epsilon):
+    app = open_page("data")
+    rows = b"".join(b",".join(b"ab"[(i >> j % 5) % 2 :][:1] for j in range(30)) + b"\n" for i in range(200))
+    header = b",".join(b"c%d" % j for j in range(30)) + b"\n"
+    app.file_uploader(key="upload").upload("wide.csv", header + rows, "text/csv").run()
+    app = app.switch_page("feasibility.py").run()
+    app.select_slider(key="epsilon").set_value(epsilon).run()
+    assert not app.exception
+    start = next(i for i, m in enumerate(app.markdown) if m.value == "## MWEM")
+    number, why = [m.value for m in app.markdown][start + 1 : start + 3]
+    assert number == "### :red[:material/cancel:] Not possible for these columns"
+    assert why.endswith("at most 4,194,304, because MWEM keeps a weight for each. Leave out columns or bins.")
+    assert not any(c.value.startswith("Not possible") or "close enough" in c.value for c in app.caption)
+    assert {b.key for b in app.button}.isdisjoint({"set_mwem", "why_mwem"})
+    app.pills(key="f_data").set_value(["ADULT"]).run()
+    assert "why_mwem" in {b.key for b in app.button}  # nobody asks for a run on these
+
+
 def test_only_settings_of_the_section_stand_outside(open_page):
     outside = {
         "Verdict": {"epsilon", "delta", "degree", "f_rows", "order"},
