@@ -180,8 +180,14 @@ def expected(offer: Offer) -> str:
     if offer.error is None:
         return ""
     of = "A run's noise alone" if offer.rows is None else f"A run's {offer.rows:,} row{'s' * (offer.rows != 1)} alone"
-    what = "" if offer.error[0] > _LOST else "two-way error "
-    return f"{of}: {what}{_error(*offer.error)}."
+    return f"{of}: {error_in_words(offer)}."
+
+
+def error_in_words(offer: Offer) -> str:
+    """The error to expect, by its name; empty where it is not known."""
+    if offer.error is None:
+        return ""
+    return f"{'' if offer.error[0] > _LOST else 'two-way error '}{_error(*offer.error)}"
 
 
 def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:

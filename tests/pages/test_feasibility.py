@@ -124,6 +124,16 @@ def test_a_card_has_the_number_of_the_library(open_page):
     assert float(sentence.split("σ = ")[1].split(",")[0]) == pytest.approx(scale, rel=0.1)
 
 
+def test_the_answer_stands_above_the_cards(open_page):
+    app = open_page("feasibility")
+    said = [m.value for m in app.markdown]
+    first = next(i for i, text in enumerate(said) if text.startswith("**With these settings no theorem promises accuracy"))
+    assert first < said.index("## Private sampling")
+    assert "private sampling would need ε ≥ 2,080; of these, noisy reweighting is expected to do best" in said[first]
+    app.number_input(key="f_accuracy").set_value(0.113).run()
+    assert any(m.value.startswith("**A theorem promises privacy and accuracy on these data at ε = 1") for m in app.markdown)
+
+
 def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
     app = open_page("feasibility")
     found = {offer.name: offer for offer in offers(app.session_state["dataset"], dpsyn.PrivacySpec(1.0, 1e-5))}
