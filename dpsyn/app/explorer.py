@@ -145,6 +145,8 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             "Commonest row, ‖fₙ‖∞": percent(stats.max_frequency, 3),
         }
     )
+    if explorer.focus.loaded and stats.n < current.table.n:
+        st.caption(f"{stats.n:,} of {current.table.n:,} rows: the rest is held out.")
     every = list(found)
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
@@ -273,7 +275,10 @@ def _private_statistics(explorer: Explorer) -> None:
         return
     current = visit.dataset()
     public = current.table.domain.is_public
-    widgets.heading("Statistics that may be published", "release" if public else True)
+    if public:
+        widgets.heading("Statistics that may be published", "release")
+    else:
+        st.header("Statistics that may be published once the domain is confirmed", anchor=False)
     st.markdown("n and ‖fₙ‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
     epsilon = widgets.epsilon_slider(
         "f_publish_epsilon",
