@@ -138,7 +138,7 @@ def verdict_card(
                 _why(verdict, paper)
         st.markdown(f"### {_LEVELS['open' if waits else headline.level]} {said(headline.number)}", anchors=False)
         sentence = said(headline.sentence).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10")
-        st.markdown(sentence.replace("Private", "Private only once the domain is confirmed", 1) if waits else sentence)
+        st.markdown(sentence.replace("Private", "Once the domain is confirmed, this is private", 1) if waits else sentence)
         for text in filter(None, (_bought(verdict), expected)):
             st.caption(said(text))
         if change is not None:
