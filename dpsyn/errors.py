@@ -73,6 +73,10 @@ class ParameterError(InputError):
         return type(self), (self.field, self.value, self.allowed)
 
 
+class TooLargeError(ParameterError):
+    """What a parameter asks for does not fit in the memory that may be used."""
+
+
 class CalibrationError(DpsynError):
     """No guarantee of the kind asked for exists with these settings. The message says what would have to change."""
 

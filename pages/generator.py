@@ -120,11 +120,13 @@ if others:
         with st.expander(escape.markdown(made.label)):
             show_release(made)
 if releases:
+    drawn = [found for _, found in state.drawn_statistics()]
+    one = len(releases) + len(drawn) == 1
     st.caption(
-        f"{widgets.said(state.total_claim(releases, [found for _, found in state.drawn_statistics()]))} "
+        f"{widgets.said(state.total_claim(releases, drawn))} "
         + (
-            "Reloading the page deletes them: download what you want to keep."
+            f"Reloading the page deletes {'it' if one else 'them'}: download what you want to keep."
             if state.workspace() is None
-            else "They are kept in the workspace; after a reload of the page, open it again on the page Comparison."
+            else f"{'It is' if one else 'They are'} kept in the workspace: after a reload, open that on the page Comparison."
         )
     )

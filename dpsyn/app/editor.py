@@ -28,7 +28,9 @@ _CONFIG: Mapping[str, Any] = {
         width="small",
         help="truth: two truth values, one bit; numeric and date: bounds",
     ),
-    "values": st.column_config.NumberColumn("Values", width="small", help="Categories, or bins of a number or date."),
+    "values": st.column_config.NumberColumn(
+        "Values or bins", width="small", help="Categories, or bins of a number or date."
+    ),
     "cost": st.column_config.ProgressColumn(
         "Cost",
         format="%.0f %%",

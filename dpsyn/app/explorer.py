@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from dpsyn.app import road, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
-from dpsyn.kit.verdicts import show_verdict, verdict_card
+from dpsyn.kit.verdicts import impossible_card, show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side, verdict_json, verdict_markdown, verdict_of
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
 from dpsyn.notation import percent
@@ -124,17 +124,19 @@ def show_verdicts(explorer: Explorer) -> None:
                 show_verdict(verdict)
         without = [title(name) for name in MECHANISMS if name not in judged]
         if without:
-            *others, last = without
-            listed = f"{', '.join(others)} or {last}" if others else last
-            st.caption(f"No theorem is known to us that could judge {listed} before a run.")
+            st.caption(f"No theorem is known to us that could judge {_listed(without, 'or')} before a run.")
     with overview:
         _overview(explorer, found, further)
     visit.offer(lambda: code_of(explorer, further))
 
 
 def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]) -> None:
-    """The cards and the pictures."""
-    stats = explorer.stats
+    """The answer, the cards and the pictures."""
+    stats, current = explorer.stats, visit.dataset()
+    runs = road.offers(current, explorer.spec, found.verdicts) if explorer.focus.loaded else []
+    expected = {offer.name: road.expected(offer) for offer in runs}
+    impossible = {offer.name: offer.impossible for offer in runs if offer.impossible}
+    st.markdown(f"**{widgets.said(answer(found, runs, confirmed=not explorer.focus.domain_warning))}**")
     widgets.facts(
         {
             "Rows, n": widgets.number(stats.n),
@@ -143,15 +145,15 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             "Commonest row, ‖fₙ‖∞": percent(stats.max_frequency, 3),
         }
     )
-    every, current = list(found), visit.dataset()
-    expected = (
-        {offer.name: road.expected(offer) for offer in road.offers(current, explorer.spec, found.verdicts)}
-        if explorer.focus.loaded
-        else {}
-    )
+    if explorer.focus.loaded and stats.n < current.table.n:
+        st.caption(f"{stats.n:,} of {current.table.n:,} rows: the rest is held out.")
+    every = list(found)
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
             with column:
+                if verdict.mechanism in impossible:
+                    impossible_card(verdict, impossible[verdict.mechanism])
+                    continue
                 paper = config_class(verdict.mechanism).paper
                 change = _change_of(explorer, verdict, further)
                 verdict_card(verdict, explorer.focus.domain_warning, paper, change, expected.get(verdict.mechanism, ""))
@@ -166,6 +168,47 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             )
     for draw in offers("overview").values():
         draw(explorer)
+
+
+def answer(found: Feasibility, runs: Sequence[road.Offer], *, confirmed: bool) -> str:
+    """Whether any theorem promises accuracy, what is private without one, and what a run is expected to do, in a sentence.
+
+    Args:
+        found: the verdicts.
+        runs: what a run of the same mechanisms comes to; empty where there are no rows to learn from.
+        confirmed: the domain is public, without which nothing is private yet.
+    """
+    possible = [verdict for verdict in found if not any(run.name == verdict.mechanism and run.impossible for run in runs)]
+    levels = {level: [v for v in possible if v.headline and v.headline.level == level] for level in ("good", "open", "bad")}
+    promised, private = (_listed([_named(v.title) for v in levels[level]], "and") for level in ("good", "open"))
+    budget, once = f"at ε = {found.spec.epsilon:g}", "" if confirmed else "once the domain is confirmed, "
+    parts = [
+        f"{once}a theorem promises privacy and accuracy on these data {budget} for {promised}"
+        if promised
+        else f"with these settings no theorem promises accuracy on these data {budget}"
+    ]
+    if private:
+        verb = "are" if len(levels["open"]) > 1 else "is"
+        parts.append(f"{'' if promised else once}{private} {verb} private without such a promise")
+    for verdict in levels["bad"]:
+        remedies = [c.remedy("epsilon") for c in verdict.missed if c.group != "accuracy"]
+        enough = [remedy for remedy in remedies if remedy is not None and remedy.log_value is not None]
+        if enough and len(enough) == len(remedies):
+            parts.append(f"{_named(verdict.title)} would need {max(enough, key=lambda remedy: remedy.orders)}")
+    best = next((run for run in runs if run.name == road.best_of(runs)), None)
+    if best is not None and (error := road.error_in_words(best)):
+        parts.append(f"of these, {_named(title(best.name))} is expected to do best on the Generator: {error}")
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _named(name: str) -> str:
+    """A mechanism's title within a sentence."""
+    return name if name[:2].isupper() else f"{name[0].lower()}{name[1:]}"
 
 
 def _change_of(explorer: Explorer, verdict: Verdict, further: Mapping[str, Any]) -> tuple[str, str, Any] | None:
@@ -232,7 +275,10 @@ def _private_statistics(explorer: Explorer) -> None:
         return
     current = visit.dataset()
     public = current.table.domain.is_public
-    widgets.heading("Statistics that may be published", "release" if public else True)
+    if public:
+        widgets.heading("Statistics that may be published", "release")
+    else:
+        st.header("Statistics that may be published once the domain is confirmed", anchor=False)
     st.markdown("n and ‖fₙ‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
     epsilon = widgets.epsilon_slider(
         "f_publish_epsilon",

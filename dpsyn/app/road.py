@@ -13,7 +13,7 @@ from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import take_comparison
 from dpsyn.data.counted import AnyTable
-from dpsyn.errors import DpsynError
+from dpsyn.errors import CalibrationError, DpsynError, TooLargeError
 from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking, yardsticks
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.marks import fingerprint
@@ -63,6 +63,7 @@ class Offer:
             "or more" or "or less".
         rows: how many it makes, where rows cost budget.
         seconds: about how long a run takes, where it is known.
+        impossible: the library's reason, where neither a larger ε nor more memory would help; or empty.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Offer:
     error: tuple[float, str] | None = None
     rows: int | None = None
     seconds: float | None = None
+    impossible: str = ""
 
 
 def offers(current: Dataset, spec: PrivacySpec, names: Iterable[str] = MECHANISMS) -> list[Offer]:
@@ -95,9 +97,11 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
     if error is None and seconds is None:
         return Offer(name)
-    mechanism = possible(config, spec, learn)
-    if isinstance(mechanism, str):
-        return Offer(name, mechanism)
+    try:
+        mechanism = _within_budget(config, spec, learn)
+    except DpsynError as fault:
+        curable = isinstance(fault, CalibrationError | TooLargeError)
+        return Offer(name, _in_short(fault, config, spec, learn), impossible="" if curable else str(fault))
     return Offer(
         name,
         error=None if error is None else error(mechanism),
@@ -109,14 +113,24 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
 def possible(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism | str:
     """The mechanism, with fewer rows if so many cost too much, or in a few words why there is none."""
     try:
-        mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
-    except DpsynError:
-        one = config.fewer_rows(1)
-        with suppress(DpsynError):
-            if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
-                return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
-        return "not possible for these columns"
+        return _within_budget(config, spec, learn)
+    except DpsynError as fault:
+        return _in_short(fault, config, spec, learn)
+
+
+def _within_budget(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism:
+    mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
     return mechanism
+
+
+def _in_short(fault: DpsynError, config: Config, spec: PrivacySpec, learn: AnyTable) -> str:
+    if isinstance(fault, TooLargeError):
+        return "needs more memory than there is"
+    one = config.fewer_rows(1) if isinstance(fault, CalibrationError) else None
+    with suppress(DpsynError):
+        if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
+            return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
+    return "not possible for these columns"
 
 
 def long_wait(mechanism: Mechanism, unknown: str = "") -> str:
@@ -166,8 +180,14 @@ def expected(offer: Offer) -> str:
     if offer.error is None:
         return ""
     of = "A run's noise alone" if offer.rows is None else f"A run's {offer.rows:,} row{'s' * (offer.rows != 1)} alone"
-    what = "" if offer.error[0] > _LOST else "two-way error "
-    return f"{of}: {what}{_error(*offer.error)}."
+    return f"{of}: {error_in_words(offer)}."
+
+
+def error_in_words(offer: Offer) -> str:
+    """The error to expect, by its name; empty where it is not known."""
+    if offer.error is None:
+        return ""
+    return f"{'' if offer.error[0] > _LOST else 'two-way error '}{_error(*offer.error)}"
 
 
 def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:

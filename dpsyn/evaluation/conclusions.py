@@ -22,6 +22,8 @@ _SMALL, MIDDLE, _LARGE = 0.02, 0.10, 0.30
 nothing is."""
 _KEPT, _LOST = 0.5, 0.9
 """In parts of the error of independent columns: up to where relations of columns are kept, and from where they are lost."""
+_TWICE, _MANY = 2, 100
+"""The same, from where they are so many times as far off, and up to where that is counted."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
 _CHANCE = 2.0
 """Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them."""
@@ -96,11 +98,19 @@ def _tables(report: Report) -> Finding | None:
             said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
             grade = "fair"
         elif error >= _LOST * alone:
-            said += ". It is no closer than such rows"
+            said += f". It is {_beside(error / alone)} such rows"
             grade = "bad"
         elif grade == "good":
             grade = "fair"
     return Finding("tables", grade, percent(error), f"{said}.")
+
+
+def _beside(times: float) -> str:
+    if times < _TWICE:
+        return "no closer than"
+    if times > _MANY:
+        return f"more than {_MANY} times as far off as"
+    return f"about {'twice' if round(times) == _TWICE else f'{round(times)} times'} as far off as"
 
 
 def best_score(scores: Sequence[Score]) -> tuple[str, Score] | None:

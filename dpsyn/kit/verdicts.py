@@ -51,6 +51,7 @@ def address(title: str) -> str:
 
 
 TITLE = "Formulas, with the numbers filled in"
+HELD, BESIDE = "The conditions that hold", "Single certificates, and theorems as they were published"
 
 
 def source_link(source: str, paper: Paper | None) -> str:
@@ -69,8 +70,19 @@ def source_link(source: str, paper: Paper | None) -> str:
 
 
 def show_formulas(verdict: Verdict, paper: Paper | None) -> None:
+    """The formulas of the conditions that fail, the worst first; folded, where there are such, those of the others."""
+    st.caption(f"{TITLE}. {verdict.letters}".rstrip())
+    missed, held = verdict.missed, [c for c in verdict.conditions if c.holds]
+    _formulas(missed or held, verdict, paper)
+    for title, others in ((HELD, held if missed else []), (BESIDE, verdict.alternatives)):
+        if others:
+            with st.expander(title):
+                _formulas(others, verdict, paper)
+
+
+def _formulas(conditions: Sequence[Condition], verdict: Verdict, paper: Paper | None) -> None:
     """Each condition as the paper writes it, the same with the numbers of the page, its source and its note."""
-    for condition in (*verdict.conditions, *verdict.alternatives):
+    for condition in conditions:
         lines = [f"**{condition.label}** ({source_link(condition.source, paper)})", f"${condition.formula}$"]
         filled = fill(condition.formula, verdict.symbols)
         # The experimental bound has letters of its own, and another m.
@@ -126,12 +138,20 @@ def verdict_card(
                 _why(verdict, paper)
         st.markdown(f"### {_LEVELS['open' if waits else headline.level]} {said(headline.number)}", anchors=False)
         sentence = said(headline.sentence).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10")
-        st.markdown(sentence.replace("Private", "Private only once the domain is confirmed", 1) if waits else sentence)
+        st.markdown(sentence.replace("Private", "Once the domain is confirmed, this is private", 1) if waits else sentence)
         for text in filter(None, (_bought(verdict), expected)):
             st.caption(said(text))
         if change is not None:
             words, key, value = change
             st.button(words, key=f"set_{verdict.mechanism}", on_click=_set, args=(key, value), icon=":material/tune:")
+
+
+def impossible_card(verdict: Verdict, reason: str) -> None:
+    """In place of :func:`verdict_card`, for a mechanism that cannot run on these columns at any ε: that and why."""
+    with st.container(border=True, height="stretch", gap="xsmall", key=f"card_{verdict.mechanism}"):
+        st.markdown(f"## {verdict.title}", width="content", anchors=False)
+        st.markdown(f"### {_LEVELS['bad']} Not possible for these columns", anchors=False)
+        st.markdown(f"{said(reason).rstrip('.')}.")
 
 
 def _bought(verdict: Verdict) -> str:
@@ -151,7 +171,6 @@ def _set(key: str, value: Any) -> None:
 def _why(verdict: Verdict, paper: Paper | None) -> None:
     @st.dialog(verdict.title, width="large")
     def formulas_of_it() -> None:
-        st.caption(TITLE)
         show_formulas(verdict, paper)
 
     formulas_of_it()
@@ -202,8 +221,7 @@ def show_verdict(verdict: Verdict) -> None:
     for note in verdict.notes:
         st.caption(said(note))
     if verdict.alternatives:
-        beside = "Single certificates, and theorems as they were published"
-        with st.expander(beside, key=f"beside_{verdict.mechanism}", on_change="rerun") as opened:
+        with st.expander(BESIDE, key=f"beside_{verdict.mechanism}", on_change="rerun") as opened:
             if opened.open:
                 show_conditions(verdict.alternatives)
                 st.caption(

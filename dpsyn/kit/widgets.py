@@ -44,6 +44,7 @@ def power_of_ten(log10: float, digits: int = 3) -> str:
 
 _SYMBOLS = {
     "max_frequency": "‖fₙ‖∞",
+    "degree = ": "d = ",
     "epsilon": "ε",
     "failure_probability": "γ",
     "reduced_space_size": "m",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import TooLargeError
 from dpsyn.memory import available_memory
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
@@ -103,19 +103,19 @@ def require_memory(field: str, value: object, needed: int, limit: int | None = N
         detail: what the bytes are for, or what to do.
 
     Raises:
-        ParameterError: more is needed than is allowed; the message has both numbers.
+        TooLargeError: more is needed than is allowed; the message has both numbers.
     """
     allowed = available_memory() if limit is None else limit
     if needed > allowed:
         says = f"it needs about {_readable(needed)} of memory and {_readable(allowed)} may be used"
-        raise ParameterError(field, value, f"{says}. {detail}".rstrip(". "))
+        raise TooLargeError(field, value, f"{says}. {detail}".rstrip(". "))
 
 
 def require_solver_memory(functions: int, points: int, *, dense: bool, limit: int | None) -> None:
     """Refuse before the start what does not fit; a matter of C and m, not of the data.
 
     Raises:
-        ParameterError: more is needed than ``limit`` bytes, or than the machine has left.
+        TooLargeError: more is needed than ``limit`` bytes, or than the machine has left.
     """
     needed = solver_bytes(functions, points, dense=dense)
     require_memory("reduced_space_size", points, needed, limit, f"The programs have C = {functions:,} functions")

@@ -217,6 +217,7 @@ class Verdict(Shown):
         facts: numbers that follow (smallest epsilon, largest number of rows, noise scale, …), by name; None: there is none.
         notes: sentences for the page.
         symbols: LaTeX of a symbol in the conditions' formulas -> natural logarithm of its number, or LaTeX.
+        letters: what those of the formulas stand for that mean something else on a page; a sentence, or empty.
         headline: the same in one number and one sentence.
         change: the smallest change of one parameter that makes every condition true; None where none does or all hold.
     """
@@ -229,6 +230,7 @@ class Verdict(Shown):
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     symbols: Mapping[str, float | str] = field(default_factory=dict)
+    letters: str = ""
     headline: Headline | None = None
     change: Remedy | None = None
 

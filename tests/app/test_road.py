@@ -18,6 +18,7 @@ from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.mechanisms.registry import MECHANISMS
 
 ASIA = visit.bundled("asia")
@@ -46,11 +47,21 @@ def test_every_mechanism_is_offered_and_what_cannot_run_says_what_it_would_need(
     assert (few.refused, few.rows) == ("", 2)
 
 
+def test_what_does_not_fit_in_memory_says_so_and_names_no_epsilon_that_would_not_help(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_reduced_space, "available_memory", lambda: 1_000_000)
+    for epsilon in (1.0, 15.8):
+        assert offered(ASIA, epsilon)["private_sampling"].refused == "needs more memory than there is"
+
+
 def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     found = offered(ASIA, 1.0)
     assert found["dp_cda"] == Offer("dp_cda")
     assert (found["mwem"].error, found["mwem"].refused) == (None, "")
     assert offered(table(30), 1.0)["mwem"].refused == "not possible for these columns"  # 2^30 possible rows
+    assert "at most 4,194,304, because MWEM keeps a weight for each" in offered(table(30), 1.0)["mwem"].impossible
+    assert not any(offer.impossible for offer in found.values())
     numbers = Domain.of([Attribute(name, "numeric", lower=0, upper=1, bins=4, public=True) for name in "xy"])
     full = dpsyn.Table(pd.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(0, 1, 40)}), numbers, "numbers")
     assert offered(Dataset(table=full, full=full), 1.0)["dp_cda"].refused == "needs a column of classes"

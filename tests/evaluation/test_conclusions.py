@@ -84,6 +84,21 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
 
 
 @pytest.mark.parametrize(
+    ("error", "independent", "said"),
+    [
+        (0.157, 0.079, "no closer than"),
+        (0.158, 0.079, "about twice as far off as"),
+        (0.21, 0.079, "about 3 times as far off as"),
+        (0.5, 0.079, "about 6 times as far off as"),
+        (0.5, 0.004, "more than 100 times as far off as"),
+    ],
+)
+def test_rows_that_are_worse_than_independent_columns_say_by_how_much(error: float, independent: float, said: str) -> None:
+    found = card(replace(report(error, None), independent=independent))["tables"]
+    assert found[1].endswith(f". It is {said} such rows.")
+
+
+@pytest.mark.parametrize(
     ("error", "independent", "grade", "said"),
     [
         # A fresh sample of 1,000 rows misses 0.2; the 3,000 rows are off by half of that themselves.
@@ -91,7 +106,7 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
         (0.10, 0.151, "fair", ""),
         (0.14, 0.151, "fair", "nor is a fresh sample"),
         (0.29, 0.151, "fair", "nor is a fresh sample"),
-        (0.31, 0.151, "bad", "It is no closer than such rows."),
+        (0.31, 0.151, "bad", "It is about twice as far off as such rows."),
         (0.06, 0.149, "good", ""),
         (0.10, 0.149, "cannot be judged", "no stronger than chance"),
         (0.29, 0.149, "cannot be judged", "no stronger than chance"),

@@ -75,6 +75,11 @@ def test_powers_of_ten(log10, text):
 
 
 def test_sentences():
+    # What the slider is called, "d (columns of a table)".
+    assert (
+        humanise("degree = 2 is not possible: these would fit: degree = 1")
+        == "d = 2 is not possible: these would fit: d = 1"
+    )
     assert humanise("raise epsilon or count_share") == "raise ε or the share of ε for the class sizes"
     assert humanise("n ≥ 4.138e6 or 1e-05, not x1e5 nor 2e") == "n ≥ 4.138 × 10⁶ or 10⁻⁵, not x1e5 nor 2e"
 

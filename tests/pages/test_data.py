@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from dpsyn.data.samples import SAMPLES
@@ -115,6 +117,11 @@ def notes(app):
     """What is said of the columns, open or folded."""
     folded = [m.value for e in app.expander if e.label.endswith("notes on these columns") for m in e.markdown]
     return " ".join([*(i.value for i in app.info), *folded])
+
+
+def test_numbers_and_dates_have_bins_and_not_values(open_page):
+    labels = [column.get("label") for column in json.loads(open_page("data").get("data_editor")[0].proto.columns).values()]
+    assert "Values or bins" in labels
 
 
 @pytest.mark.parametrize(("columns", "folded"), [(2, False), (3, True)])

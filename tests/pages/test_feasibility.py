@@ -92,7 +92,7 @@ def test_no_green_privacy_before_the_domain_is_confirmed(open_page, confirmed):
     assert not app.exception
     said = [m.value for m in app.markdown] + [c.value for c in app.caption]
     green = sum(text.startswith(("Private,", "Private:", "Private.", "Private with")) for text in said)
-    waits = sum("Private only once the domain is confirmed" in text for text in said)
+    waits = sum(text.startswith("Once the domain is confirmed, this is private") for text in said)
     caveats = sum("the domain of who, ill was inferred" in text for text in said)
     assert (green > 0, waits > 0, caveats) == ((True, False, 0) if confirmed else (False, True, 1))
 
@@ -122,6 +122,16 @@ def test_a_card_has_the_number_of_the_library(open_page):
     scale = run.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), current.table.domain, n=current.table.n).calibrated()["noise_scale"]
     sentence = next(m.value for m in app.markdown if m.value.startswith("Private with noise σ = "))
     assert float(sentence.split("σ = ")[1].split(",")[0]) == pytest.approx(scale, rel=0.1)
+
+
+def test_the_answer_stands_above_the_cards(open_page):
+    app = open_page("feasibility")
+    said = [m.value for m in app.markdown]
+    first = next(i for i, text in enumerate(said) if text.startswith("**With these settings no theorem promises accuracy"))
+    assert first < said.index("## Private sampling")
+    assert "private sampling would need ε ≥ 2,080; of these, noisy reweighting is expected to do best" in said[first]
+    app.number_input(key="f_accuracy").set_value(0.113).run()
+    assert any(m.value.startswith("**A theorem promises privacy and accuracy on these data at ε = 1") for m in app.markdown)
 
 
 def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
@@ -157,6 +167,25 @@ def test_a_button_makes_every_condition_hold(open_page):
     assert not any(b.key == "set_noisy_reweighting" for b in app.button)
     marks = app.table[1].value
     assert all(mark.startswith("✓") for mark in marks[""]), marks
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 15.8])
+def test_a_mechanism_that_cannot_run_on_these_columns_has_no_number_and_no_remedy(open_page, epsilon):
+    app = open_page("data")
+    rows = b"".join(b",".join(b"ab"[(i >> j % 5) % 2 :][:1] for j in range(30)) + b"\n" for i in range(200))
+    header = b",".join(b"c%d" % j for j in range(30)) + b"\n"
+    app.file_uploader(key="upload").upload("wide.csv", header + rows, "text/csv").run()
+    app = app.switch_page("feasibility.py").run()
+    app.select_slider(key="epsilon").set_value(epsilon).run()
+    assert not app.exception
+    start = next(i for i, m in enumerate(app.markdown) if m.value == "## MWEM")
+    number, why = [m.value for m in app.markdown][start + 1 : start + 3]
+    assert number == "### :red[:material/cancel:] Not possible for these columns"
+    assert why.endswith("at most 4,194,304, because MWEM keeps a weight for each. Leave out columns or bins.")
+    assert not any(c.value.startswith("Not possible") or "close enough" in c.value for c in app.caption)
+    assert {b.key for b in app.button}.isdisjoint({"set_mwem", "why_mwem"})
+    app.pills(key="f_data").set_value(["ADULT"]).run()
+    assert "why_mwem" in {b.key for b in app.button}  # nobody asks for a run on these
 
 
 def test_only_settings_of_the_section_stand_outside(open_page):

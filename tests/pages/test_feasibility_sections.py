@@ -56,6 +56,25 @@ def test_exports_hold_the_verdict_and_a_warning(open_page):
     assert json.dumps(labels)
 
 
+def test_statistics_for_publication_are_not_called_those_for_teaching(open_page):
+    tags = [m.value for m in section(open_page("feasibility"), "Export").markdown if "badge" in m.value]
+    assert any("Private release" in tag for tag in tags)
+    app = open_page("data")
+    app.file_uploader(key="upload").upload("people.csv", b"who,ill\n" + b"ann,yes\nbob,no\n" * 100, "text/csv").run()
+    app = section(app.switch_page("feasibility.py").run(), "Export")
+    assert "Statistics that may be published once the domain is confirmed" in [h.value for h in app.header]
+    assert not any("for teaching" in m.value for m in app.markdown)
+
+
+def test_rows_that_are_held_out_are_named(open_page):
+    app = open_page("feasibility")
+    current = app.session_state["dataset"]
+    named = f"{current.parts[0].n:,} of {current.table.n:,} rows: the rest is held out."
+    assert named in [c.value for c in app.caption]
+    app.pills(key="f_data").set_value(["ADULT"]).run()
+    assert "held out" not in " ".join(c.value for c in app.caption)
+
+
 def test_private_statistics_state_what_they_cost(open_page):
     app = section(open_page("feasibility"), "Export")
     draw = next(b for b in app.button if b.label == "Draw private statistics")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dpsyn
 from dpsyn.mechanisms.registry import config_class
 from dpsyn.theory.formulas import OTHERS
 
@@ -39,6 +40,24 @@ def test_every_condition_of_a_verdict_has_a_link(open_page):
         assert f"]({config_class(name).paper.address})" in shown[name]
     assert "](lessons?read=Where+the+papers+are+wrong)" in "".join(shown.values())
     assert "[Theorem 4.2, Boedihardjo, Strohmer, Vershynin 2021a](" in shown["private_sampling"]
+
+
+def test_what_fails_comes_first_and_what_holds_is_folded(open_page):
+    app = open_page("feasibility").button(key="why_private_sampling").click().run()
+    assert not app.exception
+    current = app.session_state["dataset"]
+    verdict = dpsyn.feasibility(current.statistics, dpsyn.PrivacySpec(1.0, 1e-5), rows=1000).private_sampling
+    (dialog,) = app.get("dialog")
+    labels = [m.value.split("**")[1] for m in dialog.markdown if m.value.startswith("**")]
+    held = [c.label for c in verdict.conditions if c.holds]
+    assert held
+    assert labels == [c.label for c in (*verdict.missed, *(c for c in verdict.conditions if c.holds), *verdict.alternatives)]
+    folded, beside = dialog.expander
+    assert folded.label == "The conditions that hold"
+    assert [m.value.split("**")[1] for m in folded.markdown] == held
+    assert [m.value.split("**")[1] for m in beside.markdown] == [c.label for c in verdict.alternatives]
+    # δ is the privacy slack in the sidebar.
+    assert dialog.caption[0].value == "Formulas, with the numbers filled in. δ: floor, Δ: ceiling of the density."
 
 
 def test_inside_the_step_and_the_certificates_are_worked_out(open_page):

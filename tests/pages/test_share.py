@@ -136,6 +136,6 @@ def test_generator_and_comparison_say_what_a_reload_does():
     app = at("generator", data="car", mechanism="Noisy reweighting", degree="1")
     assert not any("Reloading" in caption.value for caption in app.caption)  # there is nothing to lose yet
     app = finish_job(app.button(key="run").click().run())
-    assert any("Reloading the page deletes them: download" in caption.value for caption in app.caption)
+    assert any("Reloading the page deletes it: download" in caption.value for caption in app.caption)
     app = app.switch_page("comparison.py").run()
     assert any("Reloading the page deletes" in caption.value for caption in app.caption)

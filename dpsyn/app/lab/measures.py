@@ -46,8 +46,8 @@ _OVERLAP = (
     "0.71 for a fresh sample of as many rows. They take synthetic rows for real ones: the noise of privacy is not in them."
 )
 _WHOLE_ROWS = (
-    "pMSE: how far a tree can tell rows from the real ones, 0 to ¼ for as many of both. Ratio: in parts of what it does by "
-    "chance; 1 is a fresh sample, less a copy, more a difference."
+    "pMSE: how far a tree can tell rows from the real ones, 0 to ¼ for as many of both. Ratio: pMSE divided by what chance "
+    "alone gives: about 1 for a fresh sample, less for copies, more for rows that differ."
 )
 _NO_PRIVACY = (
     "Copies are no measure of privacy, nor is the distance: where few values are likely, independent rows are copies too; "

@@ -163,8 +163,8 @@ class MWEM(Categories):
         domain, n, stage, budget = self._begun(spec, domain, n)
         most, why = (MOST_NOISY, "adds noise to") if self.start_share else (MOST_POINTS, "keeps a weight for")
         if domain.size > most:
-            allowed = f"at most {most:,} rows that are possible: MWEM {why} each. Leave out columns or bins"
-            raise ParameterError("domain", f"{counted(domain.size)} rows", allowed)
+            allowed = f"at most {most:,}, because MWEM {why} each. Leave out columns or bins"
+            raise ParameterError("domain", f"{counted(domain.size)} possible rows", allowed)
         queries = Queries(domain.shape, min(self.degree, len(domain)))
         rounds = self.rounds or ROUNDS_A_COLUMN * len(domain)
         if self.rounds is None and self.measured == "cells" and spec.neighbouring == "replace_one":

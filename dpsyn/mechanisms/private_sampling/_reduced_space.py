@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes, Domain
-from dpsyn.errors import FailureError, ParameterError, quoted
+from dpsyn.errors import FailureError, ParameterError, TooLargeError, quoted
 from dpsyn.mechanisms.base import Progress, no_progress
 from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
@@ -137,13 +137,13 @@ def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool
     low = contrast_dimension(shape, degree)
     says = f"with C = {low:,} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
     if not fits(low):
-        raise ParameterError("degree", degree, f"{says} (m = {m:,}). {_what_fits(shape, degree, partial(fits, None))}")
+        raise TooLargeError("degree", degree, f"{says} (m = {m:,}). {_what_fits(shape, degree, partial(fits, None))}")
     high = m
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     rounded = int(float(f"{low:.1e}"))
-    raise ParameterError("reduced_space_size", m, f"{says}; at most about {rounded if rounded <= low else low:,} points fit")
+    raise TooLargeError("reduced_space_size", m, f"{says}; at most about {rounded if rounded <= low else low:,} points fit")
 
 
 def _what_fits(shape: Sequence[int], degree: int, fits: Callable[[Sequence[int], int], bool]) -> str:

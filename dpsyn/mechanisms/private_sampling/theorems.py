@@ -187,6 +187,7 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         title="Private sampling",
         conditions=found,
         summary=summarise(found, promise, change),
+        letters="δ: floor, Δ: ceiling of the density.",
         headline=_headline(setting, found, claim, success),
         change=change,
         alternatives=alternatives,
