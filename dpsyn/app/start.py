@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from dpsyn.kit import live
-from dpsyn.kit.layers import BLUE, GUIDE, SKY, VERMILLION
+from dpsyn.kit.layers import BLUE, GUIDE, SKY, VERMILLION, WORD
 from dpsyn.notation import percent
 from dpsyn.places import HOME
 
@@ -104,7 +104,7 @@ def draw() -> Any:
     heads = [{"x": f"{side.lower()} {first}", "text": side} for side in ("Real", "Synthetic")]
     over = (
         live.rows([heads])
-        .mark_text(align="left", baseline="bottom", fontSize=19, fontWeight="bold", y=-10, color=GUIDE)
+        .mark_text(align="left", baseline="bottom", fontSize=19, fontWeight="bold", y=-10, color=WORD)
         .encode(x=alt.X("x:N", bandPosition=0), text="text:N")
     )
     chart = alt.layer(ground, squares("left", "real"), squares("right", "synthetic"), over)

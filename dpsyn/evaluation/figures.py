@@ -20,7 +20,7 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.report import Report
 from dpsyn.kit.layers import GUIDE
-from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, series, shorten
+from dpsyn.kit.plotly import GRID, LINE_BREAK, at_least_one, bar_style, dot_style, finish, series, shorten, wrapped_lines
 from dpsyn.notation import short
 from dpsyn.privacy.histograms import Encoding
 
@@ -30,16 +30,22 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _SMALLEST_SCALE = 0.01
+_TICKS = [digit / unit for unit in (10_000, 1000, 100, 10) for digit in (1, 2, 5)] + [1.0]
 _MOST_CELLS = 14
 _LARGEST_MAP = 30
 _NUMBERED_MAP = 8
 _SMALLEST_DIFFERENCE = 0.01
 _MATRICES_ACROSS = 3
+_PANEL_TITLE, _PANEL_LINE, _LABEL_CHARACTER = 30, 18, 6.5
+"""Characters in a line of a title that fit above one of three panels; pixels of a line, and of a character of a slanting
+label downwards."""
 _MOST_TERMS = 10
 
 
 def draw_heatmaps(matrices: Mapping[str, pd.DataFrame]) -> dict[str, go.Figure]:
     """Heat-maps of total variation, all on one colour scale: one square a pair of columns, on the diagonal the single ones.
+
+    Colours follow the square root: differences of good releases are seen beside a bad one.
 
     ``matrices`` are q × q matrices as :class:`~dpsyn.evaluation.report.Report` has them, NaN where not measured, by title.
     """
@@ -57,6 +63,7 @@ def _heatmap(matrix: pd.DataFrame, title: str, upper: float) -> go.Figure:
     labels = [escape.chart(shorten(name)) for name in names]
     places = list(range(q))
     small = q <= 12
+    ticks = [0.0, *(tick for tick in _TICKS if upper / 60 <= tick <= upper)]
 
     def told(i: int, j: int) -> str:
         value, what = values[i][j], names[i] if i == j else f"{names[i]} × {names[j]}"
@@ -64,18 +71,24 @@ def _heatmap(matrix: pd.DataFrame, title: str, upper: float) -> go.Figure:
 
     figure = go.Figure(
         go.Heatmap(
-            z=values,
+            z=[[None if v is None else math.sqrt(v) for v in row] for row in values],
             x=places,
             y=places,
             zmin=0,
-            zmax=upper,
+            zmax=math.sqrt(upper),
             colorscale="Cividis",
+            customdata=values,
             text=[[told(i, j) for j in places] for i in places],
             hovertemplate="%{text}<extra></extra>",
-            texttemplate="%{z:.3f}" if small else None,
+            texttemplate="%{customdata:.3f}" if small else None,
             xgap=1 if q <= 30 else 0,
             ygap=1 if q <= 30 else 0,
-            colorbar={"title": {"text": "Total variation", "side": "right"}, "thickness": 14},
+            colorbar={
+                "title": {"text": "Total variation, root scale", "side": "right"},
+                "thickness": 14,
+                "tickvals": [math.sqrt(tick) for tick in ticks],
+                "ticktext": [short(tick) for tick in ticks],
+            },
             hoverongaps=False,
         )
     )
@@ -102,14 +115,19 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
         return None
     real = next(iter(found.values())).real
     matrices = {"Real": real, **{name: correlation.rows for name, correlation in found.items()}}
-    across = min(len(matrices), _MATRICES_ACROSS)
-    down = -(-len(matrices) // across)
-    figure = make_subplots(
-        rows=down, cols=across, subplot_titles=[escape.chart(shorten(name, 32)) for name in matrices],
-        horizontal_spacing=0.03, vertical_spacing=0.3 / down, shared_yaxes=True,
-    )  # fmt: skip
     names = [str(name) for name in real.columns]
     places, labels = list(range(len(names))), [escape.chart(shorten(name)) for name in names]
+    across = min(len(matrices), _MATRICES_ACROSS)
+    down = -(-len(matrices) // across)
+    titles = [[escape.chart(shorten(line, _PANEL_TITLE)) for line in wrapped_lines(name, _PANEL_TITLE)] for name in matrices]
+    title = _PANEL_LINE * max(map(len, titles))
+    panel, between = (30 if len(names) <= 12 else 12) * len(names), title + 25
+    plot = down * panel + (down - 1) * between
+    figure = make_subplots(
+        rows=down, cols=across, subplot_titles=[LINE_BREAK.join(lines) for lines in titles],
+        horizontal_spacing=0.03, vertical_spacing=between / plot if down > 1 else 0, shared_yaxes=True,
+    )  # fmt: skip
+    figure.update_annotations(font_size=13)
     for at, matrix in enumerate(matrices.values()):
         values = [[None if math.isnan(v) else float(v) for v in row] for row in matrix.to_numpy()]
         figure.add_heatmap(
@@ -131,10 +149,15 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
             col=at % across + 1,
         )
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": labels, "showgrid": False, "zeroline": False}
-    figure.update_xaxes(**ticks, tickangle=-60, automargin=True)
-    figure.update_yaxes(**ticks, autorange="reversed", automargin=True)
-    cell = 26 if len(names) <= 12 else 12
-    return finish(figure, coefficient.capitalize(), height=int(120 + down * (110 + cell * len(names))), above=80)
+    # A range of its own also for a panel in which nothing was measured.
+    ends = len(names) - 0.5
+    figure.update_xaxes(**ticks, tickangle=-60, automargin=True, range=[-0.5, ends])
+    figure.update_yaxes(**ticks, range=[ends, -0.5], automargin=True)
+    for at in range(len(matrices) - across):
+        figure.update_xaxes(showticklabels=False, row=at // across + 1, col=at % across + 1)
+    above, below = 62 + title, 20 + round(_LABEL_CHARACTER * max(map(len, labels)))
+    finish(figure, coefficient.capitalize(), height=above + plot + below, above=above)
+    return figure.update_layout(margin={"b": below})
 
 
 def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure | None:

@@ -26,7 +26,10 @@ BLUE, GREEN, PURPLE, VERMILLION, ORANGE, SKY, YELLOW = (
 SERIES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
 HERE = VERMILLION
 GUIDE = "#7a7a7a"
-"""As dark on a white page as it is light on a dark one: contrast 4.2 to both."""
+"""Of lines and bars: as dark on a white page as it is light on a dark one, contrast 4.2 to both."""
+SOFT, SOFT_ON_DARK = "#5a6a6c", "#9fb0b0"
+WORD = {"expr": f"luminance(background) < 0.2 ? '{SOFT_ON_DARK}' : '{SOFT}'"}
+"""Colour of words in the plot. No single grey has a contrast of 4.5 to both pages; the chart knows on which one it is."""
 MANY = (*SERIES, YELLOW, VERMILLION, GUIDE, "#332288", "#882255")
 """For pieces of one bar, where no dashes tell them apart; the last two are from the palette of Tol (2021)."""
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
@@ -131,12 +134,12 @@ def line_channels(labels: Sequence[str], field: str = "series") -> dict[str, Any
 
 
 def on_colour(base: Any, field: str, **mark: Any) -> list[Any]:
-    """Dark words with a light rim, to be read on any colour, on light and dark pages."""
+    """Words with a rim in the colour of the page, to be read on any colour."""
     import altair as alt
 
-    text = alt.Text(f"{field}:N")
-    rim = base.mark_text(stroke="#ffffff", strokeWidth=3, strokeOpacity=0.85, strokeJoin="round", **mark).encode(text=text)
-    return [rim, base.mark_text(color="#222222", **mark).encode(text=text)]
+    text, page = alt.Text(f"{field}:N"), {"expr": "background"}
+    rim = base.mark_text(stroke=page, strokeWidth=3, strokeOpacity=0.85, strokeJoin="round", **mark).encode(text=text)
+    return [rim, base.mark_text(color=WORD, **mark).encode(text=text)]
 
 
 Spot = tuple[float, float | None, str]
@@ -194,7 +197,7 @@ def rules(
     side = {"align": "left", "x": 0, "dx": 4} if labels_left else {"align": "right", "x": "width", "dx": -4}
     return [
         base.mark_rule(color=GUIDE, strokeDash=[2, 4], size=1.5),
-        base.mark_text(color=GUIDE, baseline="bottom", dy=-2, **side).encode(text=alt.Text("label:N")),
+        base.mark_text(color=WORD, baseline="bottom", dy=-2, **side).encode(text=alt.Text("label:N")),
     ]
 
 

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import live, visit
-from dpsyn.kit.layers import WORDS, surround
+from dpsyn.kit.layers import SOFT, SOFT_ON_DARK, WORDS, surround
 from dpsyn.kit.plotly import LINE_BREAK, TITLE_LENGTH, TITLE_LINE, heading, wrapped_lines
 
 if TYPE_CHECKING:
@@ -188,7 +188,6 @@ _RULES = """
 
 _CHARTS = "dpsyn"
 _DOTS = "#2aa398"
-_SOFT, _SOFT_ON_DARK = "#5a6a6c", "#9fb0b0"
 
 
 def apply() -> None:
@@ -212,7 +211,7 @@ def _chart_words() -> alt.theme.ThemeConfig:
     """Sizes and colour of the words in a chart. Altair asks whenever it draws, for every visitor."""
     here = get_script_run_ctx(suppress_warning=True) is not None
     config = word_sizes(LARGER if here and visit.presenting() else 1.0)
-    config["title"]["subtitleColor"] = _SOFT_ON_DARK if here and st.context.theme.type == "dark" else _SOFT
+    config["title"]["subtitleColor"] = SOFT_ON_DARK if here and st.context.theme.type == "dark" else SOFT
     config["axisBand"] = {"labelFlush": False}  # Streamlit would move the name of the first row down
     return {"config": config}
 

@@ -13,7 +13,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_heatmaps
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
-from dpsyn.kit.plotly import bar_style, dot_style, shorten
+from dpsyn.kit.plotly import bar_style, dot_style
 from dpsyn.table import Table
 
 LONG = "a release with a name that is much too long for a legend, ε = 1"
@@ -60,17 +60,29 @@ def _heatmap(matrix: pd.DataFrame) -> dict[str, Any]:
 
 def test_colour_scale_is_shared_and_never_empty() -> None:
     small, large = pd.DataFrame([[0.0, 0.1], [0.1, 0.0]]), pd.DataFrame([[0.0, np.nan], [np.nan, 0.4]])
-    assert [f.data[0].zmax for f in draw_heatmaps({"small": small, "large": large}).values()] == [0.4, 0.4]
-    assert _heatmap(small)["data"][0]["zmax"] == 0.1
-    assert _heatmap(pd.DataFrame([[0.0]]))["data"][0]["zmax"] == 0.01
+    assert [f.data[0].zmax ** 2 for f in draw_heatmaps({"small": small, "large": large}).values()] == pytest.approx(
+        [0.4, 0.4]
+    )
+    assert _heatmap(small)["data"][0]["zmax"] ** 2 == pytest.approx(0.1)
+    assert _heatmap(pd.DataFrame([[0.0]]))["data"][0]["zmax"] ** 2 == pytest.approx(0.01)
+
+
+def test_small_differences_have_a_third_of_the_colours_beside_a_release_that_is_far_off() -> None:
+    close, far = pd.DataFrame([[0.0, 0.1], [0.1, 0.0]]), pd.DataFrame([[0.0, 0.9], [0.9, 0.0]])
+    (trace,) = draw_heatmaps({"close": close, "far": far})["close"].data
+    assert trace.z[0][1] / trace.zmax == pytest.approx(1 / 3)
+    key = trace.colorbar
+    assert key.ticktext == ("0", "0.02", "0.05", "0.1", "0.2", "0.5")
+    assert [at**2 for at in key.tickvals] == pytest.approx([float(text) for text in key.ticktext])
 
 
 def test_heatmap() -> None:
     matrix = pd.DataFrame([[0.1, np.nan], [np.nan, 0.2]], columns=["x <i>", "a column with a very long name"])
     data = _heatmap(matrix)
     (trace,) = data["data"]
-    assert trace["z"] == [[0.1, None], [None, 0.2]]
-    assert (trace["zmin"], trace["zmax"]) == (0, 0.2)
+    assert trace["customdata"] == [[0.1, None], [None, 0.2]]  # what the cells say
+    assert trace["z"] == [[pytest.approx(0.1**0.5), None], [None, trace["zmax"]]]
+    assert trace["zmin"] == 0
     assert trace["text"][0] == [
         "x &lt;i&gt;<br>total variation 0.1000",
         "x &lt;i&gt; × a column with a very long name<br>not measured",
@@ -144,7 +156,9 @@ def test_correlations_of_real_rows_and_releases_on_one_scale(
     figure = draw_correlations(of_numbers)
     assert figure is not None
     data = _checked(figure)
-    assert [note["text"] for note in data["layout"]["annotations"]] == ["Real", shorten(LONG, 32), "turned"]
+    titles = [note["text"].split("<br>") for note in data["layout"]["annotations"]]
+    assert [" ".join(lines) for lines in titles] == ["Real", LONG, "turned"]
+    assert max(len(line) for lines in titles for line in lines) <= 30
     real, close, turned = (trace["z"] for trace in data["data"])
     assert real[0][1] == of_numbers[LONG].release.correlations["rank correlation"].real.iloc[0, 1]
     assert close[0][1] > 0.9 > -0.9 > turned[0][1]
@@ -153,3 +167,19 @@ def test_correlations_of_real_rows_and_releases_on_one_scale(
     ]  # fmt: skip
     assert data["data"][0]["customdata"][0][1] == "size × weight &lt;b&gt;"
     assert draw_correlations(reports) is None
+
+
+def test_only_a_title_stands_between_a_panel_of_correlations_and_the_one_below(
+    of_numbers: dict[str, Report],
+) -> None:
+    one_row = evaluate(_numbers(300, 1), _numbers(1, 4).frame)  # has no correlations
+    figure = draw_correlations({**of_numbers, LONG + ", again": one_row})
+    assert figure is not None
+    layout = figure.layout
+    assert [layout[f"xaxis{i}"].showticklabels for i in ("", 2, 3, 4)] == [False, None, None, None]
+    margin = layout.margin
+    free = (layout.yaxis.domain[0] - layout.yaxis4.domain[1]) * (layout.height - margin.t - margin.b)
+    assert free >= 3 * 16 + 20
+    assert margin.b >= 60
+    assert all(axis.range == (1.5, -0.5) for axis in figure.select_yaxes())
+    assert all(axis.range == (-0.5, 1.5) for axis in figure.select_xaxes())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
+import altair as alt
 import numpy as np
 import pytest
+import vl_convert
 
-from dpsyn.kit.layers import GUIDE, HERE, SERIES
+from dpsyn.kit.layers import GUIDE, HERE, SERIES, on_colour, rules
 from dpsyn.kit.plotly import bar_style, places_of
 from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE
 
@@ -40,10 +43,28 @@ def test_series_stay_apart(kind):
     assert min(apart.values()) > 15, min(apart, key=apart.__getitem__)
 
 
-@pytest.mark.parametrize("page", ["#ffffff", "#10191b"])
-def test_guides_can_be_read_on_both_pages(page):
-    one, other = sorted(float(XYZ[1] @ linear(colour)) for colour in (GUIDE, page))
-    assert (other + 0.05) / (one + 0.05) > 4
+def contrast(*colours: str) -> float:
+    dark, light = sorted(float(XYZ[1] @ linear(colour)) for colour in colours)
+    return (light + 0.05) / (dark + 0.05)
+
+
+PAGES = pytest.mark.parametrize("page", ["#ffffff", "#10191b"])
+
+
+@PAGES
+def test_guides_can_be_seen_on_both_pages(page):
+    assert contrast(GUIDE, page) > 4
+
+
+@PAGES
+def test_words_in_a_plot_can_be_read_on_both_pages(page):
+    rows = alt.Chart(alt.Data(values=[{"name": "here"}])).encode(text=alt.Text("name:N"))
+    marks = (*rules([(0.5, "here")], (0.0, 1.0)), *on_colour(rows, "name"))
+    drawn = vl_convert.vegalite_to_svg(alt.layer(*marks).to_dict(), config={"background": page})
+    words = re.findall(r'<text[^>]*fill="(#\w+)"[^>]*>here<', drawn)
+    assert len(words) == 2
+    assert min(contrast(word, page) for word in words) > 4.5
+    assert re.findall(r'<text[^>]*stroke="(#\w+)"[^>]*>here<', drawn) == [page]
 
 
 def test_every_mechanism_has_a_look_of_its_own_and_keeps_its_colour():

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+import vl_convert
 
 from dpsyn.app.lessons import lessons
 from dpsyn.app.lessons.histogram import column, mean_errors, noisy, off, randomised, shares
@@ -87,6 +88,7 @@ def test_the_answer_comes_after_the_guess(title, number):
     question = lesson.steps[number - 1].question
     app = opened(title, number)
     before = app.caption[0].value
+    assert before.startswith("**Before your guess**. ")
     assert "material/c" not in " ".join(m.value for m in app.markdown)  # neither mark
     wrong = next(answer for at, answer in enumerate(question.answers) if at != question.right)
     app = app.pills(key=f"{lesson.key}_{number}_guess").set_value(wrong).run()
@@ -94,8 +96,9 @@ def test_the_answer_comes_after_the_guess(title, number):
     assert f"**No.**] **{question.answers[question.right]}.** " in said
     if isinstance(question.because, str):
         assert question.because in said
+    assert not app.caption[0].value.startswith("**Before")
     if question.before.keys() != {"measured"}:  # that caption names the data only
-        assert app.caption[0].value != before
+        assert app.caption[0].value != before.removeprefix("**Before your guess**. ")
     app = app.pills(key=f"{lesson.key}_{number}_guess").set_value(question.answers[question.right]).run()
     assert "Right." in " ".join(m.value for m in app.markdown)
 
@@ -331,7 +334,7 @@ def test_the_last_lesson_is_about_a_table_of_ones_own_whose_names_are_shown_as_t
     app.query_params["lesson"] = "No free lunch"
     app = app.switch_page("lessons.py").run()
     assert not app.error
-    assert app.caption[0].value.startswith("own: 150 rows of ")
+    assert app.caption[0].value.startswith("**Before your guess**. own: 150 rows of ")
     assert r"\*ill\*" in app.caption[0].value
     assert "<b>" not in app.caption[0].value.replace(r"\<b>", "")
     assert charts(app) == 1
@@ -360,3 +363,17 @@ def test_no_document_is_open_at_first():
 
 def test_the_help_is_one_page():
     assert len((DOCS / DOCUMENTS["Which mechanism, when?"]).read_text(encoding="utf-8").split()) < 700
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5])
+def test_every_bar_of_the_histogram_and_its_label_are_in_the_picture(epsilon):
+    for draw in range(1, 11):
+        chart, _ = lessons()["What ε does"].steps[0].picture(epsilon=epsilon, draw=draw)
+        drawn = vl_convert.vegalite_to_svg(chart.properties(width=600).to_dict())
+        bars = re.findall(r'share: (−?)[\d.]+; series: [^;"]*" [^>]*"bar" d="M[-\d.]+,([-\d.]+)h[\d.]+v([-\d.]+)h', drawn)
+        labels = map(float, re.findall(r'"text mark"[^>]*translate\([-\d.]+,([-\d.]+)\)', drawn))
+        bottom = float(re.search(r'class="background"[^>]* d="M0.5,0.5h[\d.]+v([\d.]+)h', drawn)[1])
+        assert len(bars) == 8
+        for (negative, top, height), label in zip(bars, labels, strict=True):
+            assert label > float(top) + float(height) if negative else label < float(top)
+            assert 9 < label < bottom

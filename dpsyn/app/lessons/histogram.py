@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpsyn.data.samples import load_sample
 from dpsyn.kit import layers
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, VERMILLION
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, VERMILLION, WORD
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step
 from dpsyn.notation import percent
 from dpsyn.privacy.noise import NoiseSource
@@ -25,6 +25,8 @@ COLOURS = {DATA: GUIDE, ANSWERS: ORANGE, NOISY: BLUE, "average of the draws": BL
 READS = "the pictures read one column of CAR, 1,728 cars that are public: six attributes, and a rating by a rule."
 RATINGS = {"unacc": "unacceptable", "acc": "acceptable", "good": "good", "vgood": "very good"}
 _LEFT, _WITH = "without your row", "with your row"
+_LABEL = 0.1
+"""Room for a label beyond the end of a bar."""
 
 
 def column() -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
@@ -62,13 +64,13 @@ def noisy(epsilon: float, generator: np.random.Generator, draws: int = 1) -> Flo
 
 
 def bars(series: Mapping[str, Floats]) -> Any:
-    """An Altair chart of shares: for every value of the column a bar of each series, on the same scale in every state."""
+    """An Altair chart of shares: for every value of the column a bar of each series, on the same scale wherever they fit."""
     import altair as alt
 
     values, _ = column()
     table = pd.DataFrame(
         [
-            {"value": value, "series": name, "share": float(np.clip(share, -0.15, 0.95)), "text": percent(share)}
+            {"value": value, "series": name, "share": float(share), "text": percent(share)}
             for name, found in series.items()
             for value, share in zip(values, found, strict=True)
         ]
@@ -76,16 +78,16 @@ def bars(series: Mapping[str, Floats]) -> Any:
     names = list(series)
     x = alt.X("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, ticks=False, labelLimit=0))
     base = alt.Chart(table).encode(x=x, xOffset=alt.XOffset("series:N", sort=names))
-    y = alt.Y(
-        "share:Q", axis=alt.Axis(title="share of the cars", labelExpr=layers.PERCENT), scale=layers.scale((-0.15, 0.95))
-    )
+    ends = layers.scale((min(-0.15, table["share"].min() - _LABEL), max(0.95, table["share"].max() + _LABEL)))
+    y = alt.Y("share:Q", axis=alt.Axis(title="share of the cars", labelExpr=layers.PERCENT), scale=ends)
     colours = alt.Scale(domain=names, range=[COLOURS[name] for name in names])
     drawn = base.mark_bar().encode(
         y=y,
         color=alt.Color("series:N", title=None, sort=None, scale=colours, legend=layers.legend(names)),
         tooltip=[alt.Tooltip("value:N"), alt.Tooltip("series:N"), alt.Tooltip("text:N", title="share")],
     )
-    words = [base.mark_text(dy=-8, color=GUIDE).encode(y=y, text=alt.Text("text:N"))] if len(names) < 3 else []
+    beyond = base.mark_text(dy={"expr": "datum.share < 0 ? 10 : -8"}, color=WORD).encode(y=y, text=alt.Text("text:N"))
+    words = [beyond] if len(names) < 3 else []
     zero = alt.Chart(pd.DataFrame([{"share": 0.0}])).mark_rule(color=GUIDE).encode(y=alt.Y("share:Q"))
     return layers.finish(alt.layer(zero, drawn, *words), "Shares", legend_labels=names)
 
@@ -111,7 +113,7 @@ def _both(epsilon: float, draw: int, laplace: bool = True) -> tuple[Any, str]:
     added = noisy(epsilon, np.random.default_rng(draw))[0]
     series = {DATA: shares(), ANSWERS: found} | ({NOISY: added} if laplace else {})
     says = f"In this draw at ε = {epsilon:g} the estimate from the answers is off by {percent(off(found))}"
-    return bars(series), f"{says}, Laplace noise by {percent(off(added))}." if laplace else f"{says}."
+    return bars(series), f"{says}, Laplace noise by {percent(off(added))}." if laplace else f"{says}; no Laplace noise yet."
 
 
 @cache

@@ -138,7 +138,7 @@ def _screen(lesson: Lesson, at: int) -> None:
         if lesson.reads:
             st.caption(f":material/lock_open: For teaching: {lesson.reads}")
     with left:
-        _pictures(lesson, at, settings)
+        _pictures(lesson, at, settings, guessed=guess is not None)
 
 
 def _stage(lesson: Lesson, at: int) -> None:
@@ -159,7 +159,7 @@ def _stage(lesson: Lesson, at: int) -> None:
         _reveal(step, guess, chosen)
     settings = step.settings(chosen, guessed=guess is not None)
     with picture:
-        said = _pictures(lesson, at, settings, caption=False)
+        said = _pictures(lesson, at, settings, guessed=guess is not None, caption=False)
     result.markdown(said)
     with corner.container(key="lesson_corner", horizontal=True, gap="xsmall", horizontal_alignment="right"):
         _pin(lesson, at, settings)
@@ -264,9 +264,11 @@ def _lab(step: Step, chosen: dict[str, Any]) -> None:
         st.page_link("inside.py", label="Open in the lab", icon=":material/biotech:", query_params=query)
 
 
-def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, caption: bool = True) -> str:
+def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, guessed: bool, caption: bool = True) -> str:
     """The picture, beside the pinned one if there is one, and what it says."""
     figure, said = _pictured(lesson, at, settings)
+    if not guessed:
+        said = f"**Before your guess**. {said}"
     pinned = _pinned(lesson)
     places = st.columns(2) if pinned else [st.container()]
     if pinned:

@@ -16,7 +16,7 @@ from dpsyn import escape
 from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
 from dpsyn.kit import layers, visit
-from dpsyn.kit.layers import BLUE, GUIDE, HERE
+from dpsyn.kit.layers import BLUE, GUIDE, HERE, WORD
 from dpsyn.kit.lesson import ASIA, Lesson, Question, Slider, Step, rows
 from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.notation import percent, short
@@ -102,7 +102,7 @@ def draw(tries: Sequence[Try], *, measured: bool = True) -> Any:
     lines = base.mark_line(color=GUIDE, strokeWidth=2).encode(detail=alt.Detail("name:N"))
     said = alt.Text("text:N")
     words = [
-        base.mark_text(dy=dy, color=GUIDE, fontWeight="bold").encode(text=said).transform_filter(alt.datum.kind == kind)
+        base.mark_text(dy=dy, color=WORD, fontWeight="bold").encode(text=said).transform_filter(alt.datum.kind == kind)
         for kind, dy in ((PROMISED, -18), (MEASURED, 20))
     ]
     return layers.finish(alt.layer(lines, dots, *words), "Promised and measured", legend_labels=kinds)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, SKY
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, SKY, WORD
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, TOLERANCE, Sizes, attained_epsilon, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside
@@ -151,8 +151,8 @@ def bars(
         tooltip=[alt.Tooltip(f"{name}:N", title=said) for name, said in tooltip.items()],
     )
     weight, (first, *others) = "bold" if bold else "normal", words
-    text = base.mark_text(align="right", color=GUIDE, fontWeight=weight)
-    beside = base.mark_text(align="left", dx=6, color=GUIDE, fontWeight=weight)
+    text = base.mark_text(align="right", color=WORD, fontWeight=weight)
+    beside = base.mark_text(align="left", dx=6, color=WORD, fontWeight=weight)
     layers = [
         base.mark_bar(height=height, cornerRadiusEnd=3).encode(
             x=alt.X("value:Q", axis=_layers.bar_axis(title, largest), scale=scale, stack=None),
@@ -375,7 +375,7 @@ def draw_norms(cut_off: Clipping) -> Any:
     right = radius < 0.6
     rule = spot.mark_rule(color=GUIDE, strokeDash=[4, 3], size=1.5).encode(x=x)
     words = spot.mark_text(
-        color=GUIDE, fontWeight="bold", align="left" if right else "right", dx=6 if right else -6, y=8
+        color=WORD, fontWeight="bold", align="left" if right else "right", dx=6 if right else -6, y=8
     ).encode(x=x, text=alt.Text("text:N"))
     subtitle = f"{len(norms):,} records; norm 1: every column at a bound"
     return _layers.finish(alt.layer(bars, rule, words), "Norms of the scaled records", subtitle, legend_labels=labels)

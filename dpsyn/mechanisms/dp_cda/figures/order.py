@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
+from dpsyn.kit.layers import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, WORD, log_axis
 from dpsyn.mechanisms.dp_cda.accounting.plan import PlannedOrder, plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes
 from dpsyn.mechanisms.dp_cda.inside import Inside
@@ -106,7 +106,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = Tru
     level = alt.Chart(pd.DataFrame([{"y": 0.0, "text": "1: signal = noise"}])).encode(y=alt.Y("y:Q"))
     layers = [
         level.mark_rule(color=GUIDE, strokeDash=[2, 4]),
-        level.mark_text(color=GUIDE, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
+        level.mark_text(color=WORD, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
         base.mark_line(strokeWidth=2).encode(
             color=alt.Color("series:N", title=None, sort=None, scale=scale, legend=legend),
             strokeDash=alt.StrokeDash("series:N", title=None, sort=None, scale=dashes, legend=legend),
@@ -128,7 +128,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = Tru
         spot = pd.DataFrame([{"x": math.log2(inside.order_of_mixture), "text": f"your l = {inside.order_of_mixture}"}])
         mine = alt.Chart(spot).encode(x=alt.X("x:Q"))
         layers.append(mine.mark_rule(color=GUIDE, strokeDash=[4, 3]))
-        layers.append(mine.mark_text(color=GUIDE, align="left", dx=4, y="height", dy=-8).encode(text=alt.Text("text:N")))
+        layers.append(mine.mark_text(color=WORD, align="left", dx=4, y="height", dy=-8).encode(text=alt.Text("text:N")))
     subtitle = (
         f"Squared lengths at ε = {short(inside.epsilon)}, δ = {short(inside.delta)}; noise has dσ², "
         f"d = {inside.records.dimension:,}"

@@ -294,7 +294,7 @@ def draw_points(info: PointsInfo) -> Any:
         for at, (name, points) in enumerate(zip(info.classes, stage, strict=True)):
             marker = dot_style(at) | {"size": 5, "opacity": 0.55}
             shown = _apart(points, (high - low) * _APART, generator)
-            figure.add_scattergl(
+            figure.add_scatter(
                 x=shown[:, 0],
                 y=shown[:, 1],
                 mode="markers",

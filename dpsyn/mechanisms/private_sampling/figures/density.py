@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, WORD, log_axis
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
@@ -203,7 +203,7 @@ def draw_density(info: DensityInfo) -> Any:
     )
     one = alt.Chart(pd.DataFrame([{"x": 1.0, "text": "uniform"}])).encode(x=alt.X("x:Q", scale=_layers.scale(x_domain)))
     rule = one.mark_rule(color=GUIDE, strokeDash=[2, 4], size=1.5)
-    word = one.mark_text(color=GUIDE, align="left", dx=4, y=0, dy=8).encode(text=alt.Text("text:N"))
+    word = one.mark_text(color=WORD, align="left", dx=4, y=0, dy=8).encode(text=alt.Text("text:N"))
     return _layers.finish(
         alt.layer(bars, rule, word), "The density h* relative to uniform, m·h*", info.words, legend_labels=labels
     )
@@ -295,7 +295,7 @@ def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
         **channels(kinds, "kind", color=[_KINDS[k][0] for k in kinds], shape=[_KINDS[k][1] for k in kinds]),
         tooltip=tips({"name": "bound", "text": "ε", "kind": "kind", "note": "note"}),
     )
-    words = base.mark_text(align="left", dx=12, color=GUIDE, fontWeight="bold").encode(y=y, x=x, text=alt.Text("text:N"))
+    words = base.mark_text(align="left", dx=12, color=WORD, fontWeight="bold").encode(y=y, x=x, text=alt.Text("text:N"))
     chart = alt.layer(stems, dots, words)
     title = f"ε for {rows:,} row{'' if rows == 1 else 's'}"
     return _layers.finish(chart, title, says, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit import live
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, WORD, log_axis
 from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
     NAMES,
@@ -167,7 +167,7 @@ def draw_lines(info: Lines, more: Sequence[Lines] = (), sliders: live.Sliders | 
     if info.limits:
         limit = with_words("limits", "x", "limit").encode(x=x)
         layers.append(limit.mark_rule(color=GUIDE, strokeWidth=2))
-        sideways = limit.mark_text(color=GUIDE, angle=270, align="left", baseline="bottom", y="height", dx=5, dy=-2)
+        sideways = limit.mark_text(color=WORD, angle=270, align="left", baseline="bottom", y="height", dx=5, dy=-2)
         layers.append(sideways.encode(text=alt.Text("text:N")))
     if any(proven := [_proven(each) for each in states]):
         under = live.rows(proven).encode(x=x, y=y)
