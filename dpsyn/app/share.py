@@ -181,7 +181,11 @@ def tools() -> None:
         if code is not None:
             st.markdown("**Code for what is on screen**")
             if visit.dataset().sample is None:
-                st.caption("Put the path of your file in place of its name.")
+                private = not visit.dataset().table.domain.is_public
+                st.caption(
+                    "Put the path of your file in place of its name."
+                    + " It holds columns, values and ranges of your data: keep it to yourself while they are not public." * private
+                )
             st.code(code, language="python", height=360)
         st.markdown("**A notebook of this visit**")
         _notebook(code)

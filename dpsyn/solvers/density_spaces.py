@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.contingency import Integers, Tables, cell_offsets, cells_of_points
-from dpsyn.solvers.executors import ThreadExecutor
+from dpsyn.solvers.executors import ThreadExecutor, available_processors
 
 Floats = npt.NDArray[np.float64]
 _ROWS_AT_ONCE = 16_384
@@ -54,6 +55,9 @@ class ListedSpace:
     def __init__(self, parts: Sequence[Any], base: Floats | None, dtype: Any) -> None:
         """Of ``parts`` each has the values of all functions at its points, shape (points, functions)."""
         self._parts, self._dtype = parts, dtype
+        # The caller and threads that are kept share the parts: they are asked thousands of times, for a millisecond each.
+        self._threads = min(len(parts), available_processors())
+        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         self._edges = np.cumsum([0, *(part.shape[0] for part in parts)])
         self.points = int(self._edges[-1])
         self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
@@ -79,9 +83,17 @@ class ListedSpace:
         return np.asarray(np.sum([np.asarray(each, dtype=np.float64) for each in found], axis=0))
 
     def _of_parts(self, function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
-        if len(self._parts) == 1:  # a dense matrix may have all threads of BLAS
-            return [function(self._parts[0], *(each[0] for each in lists))]
-        return list(ThreadExecutor().run(function, self._parts, *lists))
+        def share(start: int, stop: int) -> list[Any]:
+            return [
+                function(*arguments) for arguments in zip(*(each[start:stop] for each in (self._parts, *lists)), strict=True)
+            ]
+
+        count = len(self._parts)
+        if self._pool is None:
+            return share(0, count)
+        mine, *others = pairwise(count * k // self._threads for k in range(self._threads + 1))
+        waiting = [self._pool.submit(share, *ends) for ends in others]
+        return [*share(*mine), *(one for future in waiting for one in future.result())]
 
 
 class PointTables(ListedSpace):

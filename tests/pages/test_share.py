@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import SAMPLES
-from tests.pages.conftest import ROOT, finish_job
+from tests.pages.conftest import ROOT, confirm, finish_job
 
 
 def at(page: str, **query: str | list[str]) -> AppTest:
@@ -139,3 +139,17 @@ def test_generator_and_comparison_say_what_a_reload_does():
     assert any("Reloading the page deletes it: download" in caption.value for caption in app.caption)
     app = app.switch_page("comparison.py").run()
     assert any("Reloading the page deletes" in caption.value for caption in app.caption)
+
+
+def test_code_of_own_data_is_to_be_kept_until_they_are_known_to_be_public(open_page):
+    app = open_page("data")
+    app.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
+    app.session_state["share"] = True
+    app = app.switch_page("feasibility.py").run()
+    (words,) = (caption.value for caption in app.caption if "Put the path of your file" in caption.value)
+    assert "keep it to yourself" in words
+    app = confirm(app)
+    app.session_state["share"] = True
+    app = app.switch_page("feasibility.py").run()
+    (words,) = (caption.value for caption in app.caption if "Put the path of your file" in caption.value)
+    assert "keep it to yourself" not in words

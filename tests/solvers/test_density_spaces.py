@@ -70,7 +70,8 @@ def test_sums_over_parts_are_the_same_on_every_machine(monkeypatch):
     mass, potential = random.dirichlet(np.ones(len(codes))), random.normal(0, 1, 32)
     found = []
     for processors in (1, 2, 8):
-        monkeypatch.setattr(executors, "available_processors", lambda processors=processors: processors)
+        for module in (executors, density_spaces):
+            monkeypatch.setattr(module, "available_processors", lambda processors=processors: processors)
         space = PointTables(codes, sizes, tables)
         found.append((space.values(potential), space.expected(mass)))
     for values, expected in found[1:]:
