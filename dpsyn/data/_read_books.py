@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -226,15 +226,14 @@ def _list(found: Any) -> list[Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _number(first: Any, second: Any, narrower: Any, name: str) -> float | None:
     values = [value for value in (first, second) if not (value is None or isinstance(value, bool))]
     if not all(map(_is_number, values)):
-        raise DomainError(
-            f"column {quoted(name)}: a bound must be a number, not {', '.join(map(shown, values))}", column=name
-        )
+        what = ", ".join(map(shown, values))
+        raise DomainError(f"column {quoted(name)}: a bound must be a number of at most 300 digits, not {what}", column=name)
     return float(narrower(values)) if values else None
 
 

@@ -206,6 +206,7 @@ def test_what_is_not_required_may_be_empty() -> None:
         ({"type": "array", "items": {}}, "single values, not 'array'"),
         ({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 3}, {"enum": ["x"]}]}, "what its values are"),
         ({"type": "integer", "minimum": "0", "maximum": 2}, "must be a number"),
+        ({"type": "number", "minimum": -(10**400), "maximum": 2}, "at most 300 digits, not -1000"),
         ({"type": "string", "format": "date", "formatMinimum": "soon"}, "'soon' is not a date"),
         ({"enum": [[1], [2]]}, "use texts, numbers or truth values"),
     ],
