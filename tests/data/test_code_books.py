@@ -133,12 +133,31 @@ def test_sdv_leaves_out_what_names_people(found: Mapping[str, Any]) -> None:
     assert list(book.columns) == ["code", "seen"]
     assert list(book.left_out) == ["key", "card", "who", "town", "mail"]
     assert "'email'" in book.left_out["mail"]
-    frame = pd.DataFrame({"code": [3, 1, 1, 2], "seen": ["01 Jan 2020 10:00", "02 Jan 2020", "05 Feb 2020", "03 Jan 2020"]})
+    frame = pd.DataFrame({"code": [3, 1, 1, 2], "seen": ["2020-01-01 10:00", "2020-01-02", "2020-02-05", "no"]})
     domain, notes = book.domain(dpsyn.read_table(frame))
     assert domain["code"].categories == (1, 2, 3)  # numbers in the rows, and categories by what is said
-    assert domain["seen"].kind == "date"
+    assert (domain["seen"].kind, domain["seen"].reach) == ("date", "2020-01-01 to 2020-02-05")
     assert "only the day" in notes[-2]
     assert sum("was left out" in note for note in notes) == 5
+
+
+DATES = {"columns": {"c": {"sdtype": "datetime"}}}, {"properties": {"c": {"type": "string", "format": "date"}}}
+
+
+@pytest.mark.parametrize("found", DATES)
+@pytest.mark.parametrize("cells", [np.linspace(0.5, 891.5, 40), [20240101, 20240131, 20241231, 20240101], [1, None] * 20])
+def test_numbers_are_no_dates_whatever_a_description_says(found: Mapping[str, Any], cells: Any) -> None:
+    rows = dpsyn.read_table(pd.DataFrame({"c": cells}))
+    with pytest.raises(DomainError, match="'c' holds numbers, and the description says dates: write them as 2024") as fault:
+        read_code_book(found).domain(rows)
+    assert fault.value.column == "c"
+
+
+@pytest.mark.parametrize("found", DATES)
+def test_texts_that_are_no_dates_are_refused_in_words_alone(found: Mapping[str, Any]) -> None:
+    rows = dpsyn.read_table(pd.DataFrame({"c": ["soon", "late"] * 20}))
+    with pytest.raises(DomainError, match="'c' holds no date values; write dates as 2024-12-31, or keep its kind"):
+        read_code_book(found).domain(rows)
 
 
 def test_of_several_tables_one_must_be_chosen() -> None:
