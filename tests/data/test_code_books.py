@@ -304,6 +304,74 @@ def test_checks_of_pandera(name: str) -> None:
     assert read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).domain()[0]["x"] == expected
 
 
+@pytest.mark.parametrize("checks", [{"ge": 0, "lt": 9}, {"between": {"min_value": 0, "max_value": 8}}])
+def test_short_names_of_bounds_of_pandera(checks: dict[str, Any]) -> None:
+    for column in ({"dtype": "int64", "checks": checks}, {"dtype": "int64", **checks}):
+        domain, notes = read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).domain()
+        assert domain["x"] == Attribute("x", "numeric", lower=0, upper=8, unit=1)
+        assert notes == ()
+
+
+def pandera(**column: Any) -> dict[str, Any]:
+    return {"schema_type": "dataframe", "columns": {"x": column}}
+
+
+def node(**said: Any) -> dict[str, Any]:
+    return {"properties": {"x": said}, "required": ["x"]}
+
+
+WHOLE = {"type": "integer", "minimum": 0, "maximum": 9}
+DIGITS = Attribute("x", "numeric", lower=0, upper=9, unit=1)
+UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
+    "SDV": (
+        {"columns": {"x": {"sdtype": "categorical", "order": ["b", "a"]}}},
+        Attribute("x", "categorical", ("a", "b", "c")),
+        ["the order that it gives its values is not used"],
+    ),
+    "pandera": (
+        pandera(dtype="int64", checks={"in_range": {"min_value": 0, "max_value": 9}, "notin": [3], "not_equal_to": 4}),
+        DIGITS,
+        ["its check 'notin' is not used", "its check 'not_equal_to' is not used"],
+    ),
+    "pandera 0.35": (
+        pandera(dtype="string[python]", isin=["a", "b"], notin=[], str_length={"min_value": 1, "max_value": 1}, title=None),
+        Attribute("x", "categorical", ("a", "b")),
+        ["its check 'str_length' is not used"],
+    ),
+    "pandera, own": (
+        pandera(
+            dtype="str", checks=[{"value": ["a"], "options": {"check_name": "isin"}}, {"options": {"check_name": "odd"}}]
+        ),
+        Attribute("x", "categorical", ("a",)),
+        ["its check 'odd' is not used"],
+    ),
+    "not": (node(**WHOLE, **{"not": {"const": 3}}), DIGITS, ["what 'not' says of it is not used"]),
+    "in a part": (
+        node(anyOf=[{"enum": ["a", "b"], "not": {"const": "a"}}, {"type": "null"}]),
+        Attribute("x", "categorical", ("a", "b"), missing=True),
+        ["what 'not' says of it is not used"],
+    ),
+    "beside parts": (
+        node(anyOf=[WHOLE, {"type": "null"}], **{"not": {"const": 3}}),
+        Attribute("x", "numeric", lower=0, upper=9, unit=1, missing=True),
+        ["what 'not' says of it is not used"],
+    ),
+    "nullable": (node(**WHOLE, nullable=True), DIGITS, ["what 'nullable' says of it is not used"]),
+    "exclusive": (node(**WHOLE, exclusiveMinimum=True), DIGITS, ["what 'exclusiveMinimum' says of it is not used"]),
+    "nothing": (node(**WHOLE, exclusiveMinimum=False, exclusiveMaximum=False, nullable=False), DIGITS, []),
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_what_a_description_says_and_is_not_used_is_told(name: str) -> None:
+    found, expected, notes = UNUSED[name]
+    rows = dpsyn.read_table(pd.DataFrame({"x": ["a", "b", "c", "a"]})) if name == "SDV" else None
+    domain, said = read_code_book(found).domain(rows)
+    assert domain["x"] == expected
+    assert said[: len(notes)] == tuple(f"Column 'x': {note}." for note in notes)
+    assert len(said) == len(notes) + (rows is not None)
+
+
 def test_columns_are_chosen_by_name() -> None:
     book = read_code_book(SDV)
     assert list(book.project(["seen"]).columns) == ["seen"]
