@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +13,22 @@ from dpsyn.attribute import Kind
 from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
+_UNUSED = ("not", "if", "nullable", "formatExclusiveMinimum", "formatExclusiveMaximum")
+_EXCLUSIVE = ("exclusiveMinimum", "exclusiveMaximum")
+"""Truth values in earlier drafts of JSON Schema, as "nullable" is in OpenAPI 3.0."""
+_SHORT = {
+    "ge": "greater_than_or_equal_to",
+    "gt": "greater_than",
+    "le": "less_than_or_equal_to",
+    "lt": "less_than",
+    "eq": "equal_to",
+    "ne": "not_equal_to",
+    "between": "in_range",
+}
+"""Names of pandera's checks that stand for others."""
+_BOUNDS, _VALUES = (*tuple(_SHORT.values())[:4], "in_range"), ("isin", "equal_to")
+_CHECKS = (*_BOUNDS, *_VALUES, "not_equal_to", "notin", "unique_values_eq")
+_CHECKS += ("str_matches", "str_contains", "str_startswith", "str_endswith", "str_length")
 _IDENTIFIER = "it names the rows or the people in them, and nothing can be learned from that"
 
 
@@ -56,7 +72,8 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
         if name in keys or kind == "id" or column.get("pii") is True:
             left_out[name] = _IDENTIFIER
         elif kind == "categorical":
-            told[name] = Said("categorical")
+            ordered = [word for word in ("order", "order_by") if column.get(word) is not None]
+            told[name] = Said("categorical", notes=("the order that it gives its values is not used",) if ordered else ())
         elif kind == "boolean":
             told[name] = Said("truth")
         elif kind == "numerical":
@@ -89,6 +106,11 @@ def _of_node(node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels
     node = _resolved(node, root)
     if levels == 0:
         raise DataError(f"property {name!r} is nested too deeply")
+    unused = [w for w in node if w in _UNUSED or (w in _EXCLUSIVE and isinstance(node[w], bool))]
+    if unused:
+        said = _of_node({word: node[word] for word in node if word not in unused}, root, name, levels)
+        more = (f"what {word!r} says of it is not used" for word in unused if node[word] is not False)
+        return replace(said, notes=(*said.notes, *more))
     for word in ("anyOf", "oneOf", "allOf"):
         if word in node:
             parts = [_of_node(_named(part, f"property {name!r}"), root, name, levels - 1) for part in _list(node[word])]
@@ -133,7 +155,8 @@ def _together(parts: Sequence[Said], beside: Said, *, union: bool) -> Said:
     if union and told and all(part.categories is not None for part in told):
         every_value = [value for part in told for value in part.categories or ()]
         values = tuple(value for at, value in enumerate(every_value) if value not in every_value[:at])
-        return Said("categorical", values, missing=missing)
+        notes = tuple(dict.fromkeys(note for part in told for note in part.notes))
+        return Said("categorical", values, missing=missing, notes=notes)
     if len(told) == 1:
         return replace(told[0], missing=missing)
     return Said(missing=missing, notes=("what is said of it in parts was not put together",) if told else ())
@@ -159,13 +182,14 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
     for name, described in _named(found.get("columns"), "the columns of the pandera schema").items():
         column = _named(described, f"column {quoted(name)}")
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
-        tests = _tests({**column, **_tests(column.get("checks"))})  # since 0.30 they stand beside the other fields
+        own = _tests(column.get("checks"))
+        tests = _tests({**column, **own})  # since 0.30 they stand beside the other fields
         both = _named(tests.get("in_range") or {}, f"in_range of column {quoted(name)}")
         low, above = _first(tests, "greater_than_or_equal_to", "greater_than", both, "min")
         high, below = _first(tests, "less_than_or_equal_to", "less_than", both, "max")
         missing = bool(column.get("nullable"))
-        if "isin" in tests or "eq" in tests or "equal_to" in tests:
-            values = tests.get("isin", tests.get("eq", tests.get("equal_to")))
+        if "isin" in tests or "equal_to" in tests:
+            values = tests.get("isin", tests.get("equal_to"))
             told[name] = Said("categorical", tuple(values if isinstance(values, list) else [values]), missing=missing)
         elif held.startswith("bool"):
             told[name] = Said("truth", missing=missing)
@@ -184,6 +208,10 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
             told[name] = Said("categorical", missing=missing)
         else:
             told[name] = Said(missing=missing)
+        used = _BOUNDS if told[name].kind in ("numeric", "date") else _VALUES
+        said = [test for test, value in tests.items() if test in own or (test in _CHECKS and value is not None)]
+        notes = (f"its check {quoted(test)} is not used" for test in said if test not in used and tests[test] != [])
+        told[name] = replace(told[name], notes=tuple(notes))
     return told, {}
 
 
@@ -204,10 +232,11 @@ def _tests(checks: Any) -> dict[str, Any]:
     }
     named |= dict(checks) if isinstance(checks, Mapping) else {}
     found = {}
-    for name, test in named.items():
+    for called, test in named.items():
+        name = _SHORT.get(str(called), str(called))
         held = {k: v for k, v in test.items() if k != "options"} if isinstance(test, Mapping) else test
         several = isinstance(held, dict) and name == "in_range"
-        found[str(name)] = held if several or not isinstance(held, dict) else next(iter(held.values()), None)
+        found[name] = held if several or not isinstance(held, dict) else next(iter(held.values()), None)
     return found
 
 
@@ -226,15 +255,14 @@ def _list(found: Any) -> list[Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _number(first: Any, second: Any, narrower: Any, name: str) -> float | None:
     values = [value for value in (first, second) if not (value is None or isinstance(value, bool))]
     if not all(map(_is_number, values)):
-        raise DomainError(
-            f"column {quoted(name)}: a bound must be a number, not {', '.join(map(shown, values))}", column=name
-        )
+        what = ", ".join(map(shown, values))
+        raise DomainError(f"column {quoted(name)}: a bound must be a number of at most 300 digits, not {what}", column=name)
     return float(narrower(values)) if values else None
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dpsyn import checks, escape
 from dpsyn.attribute import Attribute
@@ -131,7 +132,10 @@ def _read_off(rows: Table, columns: Mapping[str, Said]) -> Domain:
     """What the rows say of columns, each of the kind that was said of it."""
     lines = editor_lines(rows, rows.domain, list(columns))
     for at, (name, said) in enumerate(columns.items()):
-        own = rows.domain[name]
+        own, cells = rows.domain[name], rows.frame[name].dtype
+        if said.kind == "date" and pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells):
+            todo = "write them as 2024-12-31, or correct the description"
+            raise DomainError(f"column {quoted(name)} holds numbers, and the description says dates: {todo}", column=name)
         if said.kind not in (None, own.kind) and not (said.kind == "truth" and not own.is_binned):
             kind = "categorical" if said.kind == "truth" else said.kind
             lines.loc[at, "kind"] = kind

@@ -225,10 +225,11 @@ def value_range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, fl
         DomainError: there is none.
     """
     is_date = kind == "date"
-    numbers = days(local_moments(pd.to_datetime(column, errors="coerce"))) if is_date else floats(column)
+    numbers = days(local_moments(column)) if is_date else floats(column)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers):
-        raise DomainError(f"column {quoted(name)} holds no {kind} values; keep it categorical", column=name)
+        todo = "write dates as 2024-12-31, or keep its kind" if is_date else "keep its kind"
+        raise DomainError(f"column {quoted(name)} holds no {kind} values; {todo}", column=name)
     low, high = float(numbers.min()), float(numbers.max())
     apart = 1.0 if is_date else 0.5
     return (low, high) if low < high else (low - apart, high + apart)

@@ -133,12 +133,31 @@ def test_sdv_leaves_out_what_names_people(found: Mapping[str, Any]) -> None:
     assert list(book.columns) == ["code", "seen"]
     assert list(book.left_out) == ["key", "card", "who", "town", "mail"]
     assert "'email'" in book.left_out["mail"]
-    frame = pd.DataFrame({"code": [3, 1, 1, 2], "seen": ["01 Jan 2020 10:00", "02 Jan 2020", "05 Feb 2020", "03 Jan 2020"]})
+    frame = pd.DataFrame({"code": [3, 1, 1, 2], "seen": ["2020-01-01 10:00", "2020-01-02", "2020-02-05", "no"]})
     domain, notes = book.domain(dpsyn.read_table(frame))
     assert domain["code"].categories == (1, 2, 3)  # numbers in the rows, and categories by what is said
-    assert domain["seen"].kind == "date"
+    assert (domain["seen"].kind, domain["seen"].reach) == ("date", "2020-01-01 to 2020-02-05")
     assert "only the day" in notes[-2]
     assert sum("was left out" in note for note in notes) == 5
+
+
+DATES = {"columns": {"c": {"sdtype": "datetime"}}}, {"properties": {"c": {"type": "string", "format": "date"}}}
+
+
+@pytest.mark.parametrize("found", DATES)
+@pytest.mark.parametrize("cells", [np.linspace(0.5, 891.5, 40), [20240101, 20240131, 20241231, 20240101], [1, None] * 20])
+def test_numbers_are_no_dates_whatever_a_description_says(found: Mapping[str, Any], cells: Any) -> None:
+    rows = dpsyn.read_table(pd.DataFrame({"c": cells}))
+    with pytest.raises(DomainError, match="'c' holds numbers, and the description says dates: write them as 2024") as fault:
+        read_code_book(found).domain(rows)
+    assert fault.value.column == "c"
+
+
+@pytest.mark.parametrize("found", DATES)
+def test_texts_that_are_no_dates_are_refused_in_words_alone(found: Mapping[str, Any]) -> None:
+    rows = dpsyn.read_table(pd.DataFrame({"c": ["soon", "late"] * 20}))
+    with pytest.raises(DomainError, match="'c' holds no date values; write dates as 2024-12-31, or keep its kind"):
+        read_code_book(found).domain(rows)
 
 
 def test_of_several_tables_one_must_be_chosen() -> None:
@@ -206,6 +225,7 @@ def test_what_is_not_required_may_be_empty() -> None:
         ({"type": "array", "items": {}}, "single values, not 'array'"),
         ({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 3}, {"enum": ["x"]}]}, "what its values are"),
         ({"type": "integer", "minimum": "0", "maximum": 2}, "must be a number"),
+        ({"type": "number", "minimum": -(10**400), "maximum": 2}, "at most 300 digits, not -1000"),
         ({"type": "string", "format": "date", "formatMinimum": "soon"}, "'soon' is not a date"),
         ({"enum": [[1], [2]]}, "use texts, numbers or truth values"),
     ],
@@ -282,6 +302,74 @@ PANDERA: dict[str, tuple[dict[str, Any], Attribute]] = {
 def test_checks_of_pandera(name: str) -> None:
     column, expected = PANDERA[name]
     assert read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).domain()[0]["x"] == expected
+
+
+@pytest.mark.parametrize("checks", [{"ge": 0, "lt": 9}, {"between": {"min_value": 0, "max_value": 8}}])
+def test_short_names_of_bounds_of_pandera(checks: dict[str, Any]) -> None:
+    for column in ({"dtype": "int64", "checks": checks}, {"dtype": "int64", **checks}):
+        domain, notes = read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).domain()
+        assert domain["x"] == Attribute("x", "numeric", lower=0, upper=8, unit=1)
+        assert notes == ()
+
+
+def pandera(**column: Any) -> dict[str, Any]:
+    return {"schema_type": "dataframe", "columns": {"x": column}}
+
+
+def node(**said: Any) -> dict[str, Any]:
+    return {"properties": {"x": said}, "required": ["x"]}
+
+
+WHOLE = {"type": "integer", "minimum": 0, "maximum": 9}
+DIGITS = Attribute("x", "numeric", lower=0, upper=9, unit=1)
+UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
+    "SDV": (
+        {"columns": {"x": {"sdtype": "categorical", "order": ["b", "a"]}}},
+        Attribute("x", "categorical", ("a", "b", "c")),
+        ["the order that it gives its values is not used"],
+    ),
+    "pandera": (
+        pandera(dtype="int64", checks={"in_range": {"min_value": 0, "max_value": 9}, "notin": [3], "not_equal_to": 4}),
+        DIGITS,
+        ["its check 'notin' is not used", "its check 'not_equal_to' is not used"],
+    ),
+    "pandera 0.35": (
+        pandera(dtype="string[python]", isin=["a", "b"], notin=[], str_length={"min_value": 1, "max_value": 1}, title=None),
+        Attribute("x", "categorical", ("a", "b")),
+        ["its check 'str_length' is not used"],
+    ),
+    "pandera, own": (
+        pandera(
+            dtype="str", checks=[{"value": ["a"], "options": {"check_name": "isin"}}, {"options": {"check_name": "odd"}}]
+        ),
+        Attribute("x", "categorical", ("a",)),
+        ["its check 'odd' is not used"],
+    ),
+    "not": (node(**WHOLE, **{"not": {"const": 3}}), DIGITS, ["what 'not' says of it is not used"]),
+    "in a part": (
+        node(anyOf=[{"enum": ["a", "b"], "not": {"const": "a"}}, {"type": "null"}]),
+        Attribute("x", "categorical", ("a", "b"), missing=True),
+        ["what 'not' says of it is not used"],
+    ),
+    "beside parts": (
+        node(anyOf=[WHOLE, {"type": "null"}], **{"not": {"const": 3}}),
+        Attribute("x", "numeric", lower=0, upper=9, unit=1, missing=True),
+        ["what 'not' says of it is not used"],
+    ),
+    "nullable": (node(**WHOLE, nullable=True), DIGITS, ["what 'nullable' says of it is not used"]),
+    "exclusive": (node(**WHOLE, exclusiveMinimum=True), DIGITS, ["what 'exclusiveMinimum' says of it is not used"]),
+    "nothing": (node(**WHOLE, exclusiveMinimum=False, exclusiveMaximum=False, nullable=False), DIGITS, []),
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_what_a_description_says_and_is_not_used_is_told(name: str) -> None:
+    found, expected, notes = UNUSED[name]
+    rows = dpsyn.read_table(pd.DataFrame({"x": ["a", "b", "c", "a"]})) if name == "SDV" else None
+    domain, said = read_code_book(found).domain(rows)
+    assert domain["x"] == expected
+    assert said[: len(notes)] == tuple(f"Column 'x': {note}." for note in notes)
+    assert len(said) == len(notes) + (rows is not None)
 
 
 def test_columns_are_chosen_by_name() -> None:

@@ -169,6 +169,7 @@ def test_the_table_can_be_encoded_over_an_edited_domain(full):
         ("score", {"unit": -1.0}, "unit = -1"),
         ("score", {"unit": 100.0, "lower": "1", "upper": "9"}, "no multiple of 100"),
         ("who", {"kind": "numeric"}, "no numeric values"),
+        ("age", {"kind": "date", "lower": "", "upper": ""}, "no date values; write dates as 2024-12-31"),
         ("who", {"kind": "truth"}, "exactly two values"),
         ("who", {"kind": None}, "choose a kind"),
     ],
