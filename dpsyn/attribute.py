@@ -253,6 +253,15 @@ class Attribute:
         values = self._as_numbers(column)
         return int(((values < self._low) | (values > self._high)).sum())
 
+    def between_units(self, column: pd.Series[Any]) -> int:
+        """How many cells of a numeric column, of those within the bounds, are no multiples of its unit; 0 for other columns."""
+        if self.kind != "numeric" or self.unit is None:
+            return 0
+        values = self._as_numbers(column)
+        short = pd.api.types.is_float_dtype(column.dtype) and column.dtype.itemsize < 8
+        precision = np.finfo(np.float32 if short else np.float64).eps
+        return int(units.between(values[(values >= self._low) & (values <= self._high)], self.unit, precision).sum())
+
     def numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         """A numeric or date column as numbers, clipped to the bounds; NaN where missing. Shape (n,).
 

@@ -15,6 +15,8 @@ EXACT = 2.0**53
 """Whole numbers below this, and their quotients, are what they should be in double precision."""
 EXACT_DECIMALS = 2.0**50
 """Any 15 digits. Below this a decimal that no double is, divided by its unit, is off by less than half a unit."""
+_ROUNDING = 1e-6
+"""Of a unit."""
 _PROPOSED = (1.0, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001)
 """Units that numbers may suggest; each is a multiple of the next."""
 
@@ -38,6 +40,12 @@ def counts(values: Floats, unit: float) -> Floats:
 def multiples(counted: Floats, unit: float) -> Floats:
     """So many units each, in as few decimals as the unit has: one rounding, that of a quotient of whole numbers."""
     return np.asarray(counted * ratio(unit).numerator / ratio(unit).denominator + 0.0)  # -0.0 is written as 0.0
+
+
+def between(values: Floats, unit: float, precision: float = np.finfo(np.float64).eps) -> npt.NDArray[np.bool_]:
+    """Which finite numbers lie between two multiples, by more than sums or a number's ``precision`` are off by rounding."""
+    off = np.abs(values - multiples(counts(values, unit), unit))
+    return np.asarray(off > _ROUNDING * unit + 4 * precision * np.abs(values))
 
 
 def decimals(unit: float) -> int:

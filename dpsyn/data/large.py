@@ -71,8 +71,8 @@ def file_statistics(
 ) -> FileStatistics:
     """Statistics of a CSV, TSV or Parquet file of any size.
 
-    Equal to ``read_table(path, ...).statistics()`` and the domain and notes of reading it (but for those on cells outside a
-    given domain), without holding the table in memory: a text file is read three times (four if it holds quotes), a
+    Equal to ``read_table(path, ...).statistics()`` and the domain and notes of reading it (but for those on cells that a
+    given domain moves), without holding the table in memory: a text file is read three times (four if it holds quotes), a
     Parquet file twice.
 
     Args:

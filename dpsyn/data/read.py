@@ -321,19 +321,23 @@ def _fitted(
 ) -> Found:
     found = [fit(attribute) for attribute in domain.attributes]
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
-    more = (note for column in found for note in (*column.notes, *_clipped(column)))
+    more = (note for column in found for note in (*column.notes, *_moved(column)))
     return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
 
 
-def _clipped(column: Column) -> tuple[str, ...]:
-    """A note on cells beyond the bounds, if there are any."""
-    attribute, count = column.attribute, column.attribute.outside(column.values)
-    if not count:
-        return ()
-    return (
-        f"Column {quoted(attribute.name)}: {count:,} of {len(column.values):,} cells lie outside the domain, "
-        f"{attribute.reach}, and are taken as its nearer end.",
-    )
+def _moved(column: Column) -> Iterator[str]:
+    """Notes on cells beyond the bounds, and on those between two multiples of the unit, if there are any."""
+    attribute, cells = column.attribute, f"of {len(column.values):,} cells"
+    if outside := attribute.outside(column.values):
+        yield (
+            f"Column {quoted(attribute.name)}: {outside:,} {cells} lie outside the domain, {attribute.reach}, and are taken "
+            "as its nearer end."
+        )
+    if between := attribute.between_units(column.values):
+        yield (
+            f"Column {quoted(attribute.name)}: {between:,} {cells} are no multiples of its unit, {attribute.unit:g}, and are "
+            "taken as the nearest one."
+        )
 
 
 def _inferred(

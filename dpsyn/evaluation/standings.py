@@ -182,7 +182,7 @@ def _write(figure: go.Figure, line: _Line, height: int, panel: int, drawn: Seque
         axis = "" if panel == 0 else str(panel + 1)
         told = LINE_BREAK.join(dict.fromkeys(_told(line, "", panel, k) for k in range(len(drawn))))
         figure.add_annotation(
-            text=words, hovertext=told, font={"color": GUIDE}, showarrow=False,
+            text=words, hovertext=told, showarrow=False,
             x=0, xref=f"x{axis} domain", xanchor="left", y=height, yref=f"y{axis}",
         )  # fmt: skip
 

@@ -38,7 +38,7 @@ def outcome(read: Callable[[], Outcome]) -> Outcome:
 def both(path: Path, **options: Any) -> tuple[Outcome, Outcome]:
     def whole() -> Outcome:
         table = read_in_memory(path, **options)
-        return table.statistics(), table.domain, tuple(note for note in table.notes if "outside the domain" not in note)
+        return table.statistics(), table.domain, tuple(note for note in table.notes if "are taken as" not in note)
 
     def streamed() -> Outcome:
         found = file_statistics(path, **options)

@@ -288,3 +288,12 @@ def test_cells_outside_the_bounds_are_counted_in_a_note():
         notes = table.notes
         assert notes == ("Column 'age': 3 of 5 cells lie outside the domain, 20 to 60, and are taken as its nearer end.",)
         assert table.codes[:, 0].tolist() == [0, 0, 3, 3, 3]
+
+
+def test_cells_between_two_multiples_of_the_unit_of_a_given_domain_are_counted():
+    domain = Domain.of([Attribute("price", "numeric", lower=0, upper=10, bins=4, unit=0.1)])
+    text = "price\n0.3\n0.30000000000000004\n0.35\n2\n7.77\n12.34\n\n"
+    notes = read_table(text.encode(), domain=domain).notes
+    assert notes[-1] == "Column 'price': 2 of 6 cells are no multiples of its unit, 0.1, and are taken as the nearest one."
+    singles = pd.DataFrame({"price": np.array([0.1, 0.3, 0.7, 9.9], dtype=np.float32)})
+    assert read_table(singles, domain=domain).notes == ()

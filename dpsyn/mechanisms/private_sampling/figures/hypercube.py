@@ -211,7 +211,7 @@ def _draw_corners(
     view = first_view(len(info.columns), height - figure.layout.margin.t - _BELOW)
     radii = [size / 2 for size in sizes(max(corner.data, corner.density) for corner in info.corners)]
     labels = label_places(view, places, radii, words, info.edges)
-    font = {"color": GUIDE, "size": 12}
+    font = {"size": 12}
     figure.add_trace(trace(labels, "text", text=list(words), textposition="middle center", textfont=font, **quiet))
     hidden: dict[str, Any] = {"visible": False, "showspikes": False, "range": [-_HALF_AXIS, _HALF_AXIS]}
     axes = {f"{axis}axis": hidden for axis in "xyz"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from dpsyn.errors import ParameterError
@@ -34,6 +35,8 @@ _FAINT = "rgba(136,136,136,0.4)"
 _COLOURS = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLOW, _FAINT), strict=True))
 _LARGEST_LOG10_N = 30.0
 _EXACT = math.log(1e12)
+_WIDE = 300
+"""Bits above which the axis of p is log10, so that small datasets stay apart."""
 
 
 def region(*, accurate: bool, theorem: bool, ratio: bool) -> str:
@@ -144,6 +147,15 @@ class PlaneInfo:
     x_domain: tuple[float, float]
     y_domain: tuple[float, float]
 
+    def across(self, p: float) -> float:
+        """Where p stands: at log10 p on a wide map."""
+        return math.log10(p) if self.wide else p
+
+    @property
+    def wide(self) -> bool:
+        """Whether the axis of p is log10."""
+        return self.x_domain[1] > _WIDE
+
     def regions(self) -> tuple[str, ...]:
         """The regions that occur, in their fixed order."""
         return tuple(r for r in REGIONS if any(r == region for c in self.columns for region, _, _ in self.cut(c)))
@@ -179,7 +191,10 @@ def plane_info(
     """
     names = {setting.name, *(s.name for s in others)}
     others = [*others, *(s for s in BUILT_IN.values() if with_paper and s.name not in names)]
-    cut = columns(setting, p_range(max([setting.p, *(s.p for s in others)]), setting.degree, largest_p), spread)
+    values = p_range(max([setting.p, *(s.p for s in others)]), setting.degree, largest_p)
+    if values[-1] > _WIDE:
+        values = tuple({*np.geomspace(values[0], values[-1], len(values)).round().astype(int).tolist(), setting.p})
+    cut = columns(setting, values, spread)
     here = _place(setting)
     places = tuple(
         _place(
@@ -237,7 +252,7 @@ def _runs(info: PlaneInfo) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     run = dict.fromkeys(REGIONS, 0)
     cuts = [{region: ends for region, *ends in info.cut(c)} for c in info.columns]
-    p = [c.p for c in info.columns]
+    p = [info.across(c.p) for c in info.columns]
     for i, parts in enumerate(cuts):
         for region, (low, high) in parts.items():
             begins = i > 0 and region not in cuts[i - 1]
@@ -252,8 +267,8 @@ def _strips(info: PlaneInfo) -> list[dict[str, Any]]:
     def from_n(log_n: float) -> str:
         return "no n" if math.isinf(log_n) else format_log(max(0.0, log_n), 4, "at_least")
 
-    middles = [(a.p + b.p) / 2 for a, b in pairwise(info.columns)]
-    edges = [info.x_domain[0], *middles, info.x_domain[1]]
+    places = [info.across(one.p) for one in info.columns]
+    edges = [places[0], *((a + b) / 2 for a, b in pairwise(places)), places[-1]]
     return [
         {
             "left": left,
@@ -275,7 +290,10 @@ def draw_plane(info: PlaneInfo) -> Any:
     import altair as alt
 
     present = list(info.regions())
-    x = alt.X("p:Q", title="number of bits p", scale=_layers.scale(info.x_domain), axis=alt.Axis(tickMinStep=1))
+    x_domain = info.across(info.x_domain[0]), info.across(info.x_domain[1])
+    title = "number of bits p"
+    axis = log_axis(title) if info.wide else alt.Axis(title=title, tickMinStep=1)
+    x = alt.X("p:Q", scale=_layers.scale(x_domain), axis=axis)
     y = alt.Y("low:Q", axis=log_axis("rows of data n"), scale=_layers.scale(info.y_domain))
     areas = alt.Chart(pd.DataFrame(_runs(info))).mark_area(opacity=0.45, clip=True)
     strips = alt.Chart(pd.DataFrame(_strips(info))).mark_rect(opacity=0.001, clip=True)
@@ -287,12 +305,12 @@ def draw_plane(info: PlaneInfo) -> Any:
         "missing": "stands in the way of accuracy",
     }
     end = min(info.x_domain[1], info.y_domain[1] * LN10 / LN2)
-    words = {1: "every point once, n = 2ᵖ"}
-    cube = [
-        {"p": p, "low": p * LN2 / LN10, "text": words.get(i, "")} for i, p in enumerate((info.x_domain[0], 0.7 * end, end))
-    ]
+    named = 0.7 * end
+    curve = sorted({named, *np.geomspace(info.x_domain[0], end, 40 if info.wide else 2).tolist()})
+    words = {named: "every point once, n = 2ᵖ"}
+    cube = [{"p": info.across(p), "low": p * LN2 / LN10, "text": words.get(p, "")} for p in curve]
     ideal = alt.Chart(pd.DataFrame(cube)).encode(x=x, y=y)
-    side, off = ("right", -8) if end > 0.5 * info.x_domain[1] else ("left", 8)
+    side, off = ("right", -8) if info.across(end) > sum(x_domain) / 2 else ("left", 8)
     layers = [
         areas.encode(
             x=x,
@@ -306,12 +324,13 @@ def draw_plane(info: PlaneInfo) -> Any:
         *_layers.on_colour(ideal, "text", align=side, dx=off, baseline="middle"),
     ]
     if info.places:
-        spots = [{"p": q.p, "low": q.log10_n, "text": q.text, "name": q.name} for q in info.places]
+        spots = [{"p": info.across(q.p), "low": q.log10_n, "text": q.text, "name": q.name} for q in info.places]
         dots = alt.Chart(pd.DataFrame(spots)).encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="dataset"))
         layers += [
             dots.mark_point(color="#333333", fill="#ffffff", size=70, strokeWidth=2, opacity=1, fillOpacity=1),
             *_layers.on_colour(dots, "name", baseline="top", dy=8),
         ]
-    layers += _layers.here("you are here", info.here.p, info.here.log10_n, info.here.text, info.x_domain, info.y_domain)
+    at = info.across(info.here.p)
+    layers += _layers.here("you are here", at, info.here.log10_n, info.here.text, x_domain, info.y_domain)
     title = "Where private sampling works"
     return _layers.finish(alt.layer(*layers), title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE)

@@ -67,8 +67,8 @@ def test_extremes_draw(spread: str, epsilon: float) -> None:
     assert {row["region"] for row in areas} == set(info.regions())
     strips = spec["datasets"][spec["layer"][1]["data"]["name"]]
     assert len(strips) == len(info.columns)
-    assert strips[0]["left"] == info.x_domain[0]
-    assert strips[-1]["right"] == info.x_domain[1]
+    assert strips[0]["left"] == math.log10(info.x_domain[0])
+    assert strips[-1]["right"] == math.log10(info.x_domain[1])
     assert info.here.text in draw_plane(info).to_json(ensure_ascii=False)
 
 
@@ -80,3 +80,17 @@ def test_colours_are_fixed_for_each_region() -> None:
     first, second = colours(good_map()), colours(plane_info(sampling_setting(ADULT, PrivacySpec(1.0))))
     assert len(set(first.values())) == len(first) > 1
     assert all(first[r] == second[r] for r in first.keys() & second.keys())
+
+
+def test_small_datasets_stay_apart_from_each_other_when_the_data_have_many_bits() -> None:
+    many = DatasetStatistics(p=14_000, n=24_000, max_frequency=1e-4, name="many")
+    info = plane_info(sampling_setting(many, SPEC), [ASIA])
+    assert len(info.columns) > 60
+    spec = draw_plane(info).to_dict()
+    low, high = spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    (spots,) = (rows for rows in spec["datasets"].values() if "name" in rows[0])
+    at = sorted((row["p"] - low) / (high - low) for row in spots)
+    assert len(at) == 4
+    assert min(b - a for a, b in pairwise([*at, 1.0])) > 0.05
+    assert info.across(100) == 2
+    assert plane_info(sampling_setting(ADULT, SPEC)).across(100) == 100
