@@ -254,12 +254,12 @@ class Attribute:
         return int(((values < self._low) | (values > self._high)).sum())
 
     def between_units(self, column: pd.Series[Any]) -> int:
-        """How many cells of a numeric column, of those within the bounds, are no multiples of its unit; 0 for other columns."""
+        """How many cells of a numeric column within the bounds are no multiples of its unit; 0 for other columns."""
         if self.kind != "numeric" or self.unit is None:
             return 0
         values = self._as_numbers(column)
-        short = pd.api.types.is_float_dtype(column.dtype) and column.dtype.itemsize < 8
-        precision = np.finfo(np.float32 if short else np.float64).eps
+        short = str(column.dtype).lower() in {"float16", "float32"}
+        precision = float(np.finfo(np.float32 if short else np.float64).eps)
         return int(units.between(values[(values >= self._low) & (values <= self._high)], self.unit, precision).sum())
 
     def numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:

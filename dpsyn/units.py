@@ -42,7 +42,7 @@ def multiples(counted: Floats, unit: float) -> Floats:
     return np.asarray(counted * ratio(unit).numerator / ratio(unit).denominator + 0.0)  # -0.0 is written as 0.0
 
 
-def between(values: Floats, unit: float, precision: float = np.finfo(np.float64).eps) -> npt.NDArray[np.bool_]:
+def between(values: Floats, unit: float, precision: float = float(np.finfo(np.float64).eps)) -> npt.NDArray[np.bool_]:
     """Which finite numbers lie between two multiples, by more than sums or a number's ``precision`` are off by rounding."""
     off = np.abs(values - multiples(counts(values, unit), unit))
     return np.asarray(off > _ROUNDING * unit + 4 * precision * np.abs(values))

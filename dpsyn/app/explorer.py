@@ -134,19 +134,19 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
     """The answer, the cards and the pictures."""
     stats, current = explorer.stats, visit.dataset()
     runs = road.offers(current, explorer.spec, found.verdicts) if explorer.focus.loaded else []
-    expected = {offer.name: road.expected(offer) for offer in runs}
+    best = road.best_of(runs)  # the answer says what it is expected to do
+    expected = {offer.name: road.expected(offer) for offer in runs if offer.name != best or offer.refused}
     impossible = {offer.name: offer.impossible for offer in runs if offer.impossible}
     st.markdown(f"**{widgets.said(answer(found, runs, confirmed=not explorer.focus.domain_warning))}**")
+    part = explorer.focus.loaded and stats.n < current.table.n
     widgets.facts(
         {
-            "Rows, n": widgets.number(stats.n),
+            f"Rows n, of {current.table.n:,} loaded" if part else "Rows, n": widgets.number(stats.n),
             **({"Columns": f"{len(stats.sizes):,}"} if stats.sizes else {}),
             "Bits of a row, p": f"{stats.p:,}",
             "Commonest row, ‖fₙ‖∞": percent(stats.max_frequency, 3),
         }
     )
-    if explorer.focus.loaded and stats.n < current.table.n:
-        st.caption(f"{stats.n:,} of {current.table.n:,} rows: the rest is held out.")
     every = list(found)
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
@@ -171,35 +171,23 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
 
 
 def answer(found: Feasibility, runs: Sequence[road.Offer], *, confirmed: bool) -> str:
-    """Whether any theorem promises accuracy, what is private without one, and what a run is expected to do, in a sentence.
+    """Whether any theorem promises accuracy, and which run is expected to do best, in two sentences.
 
     Args:
         found: the verdicts.
         runs: what a run of the same mechanisms comes to; empty where there are no rows to learn from.
         confirmed: the domain is public, without which nothing is private yet.
     """
-    possible = [verdict for verdict in found if not any(run.name == verdict.mechanism and run.impossible for run in runs)]
-    levels = {level: [v for v in possible if v.headline and v.headline.level == level] for level in ("good", "open", "bad")}
-    promised, private = (_listed([_named(v.title) for v in levels[level]], "and") for level in ("good", "open"))
-    budget, once = f"at ε = {found.spec.epsilon:g}", "" if confirmed else "once the domain is confirmed, "
-    parts = [
-        f"{once}a theorem promises privacy and accuracy on these data {budget} for {promised}"
-        if promised
-        else f"with these settings no theorem promises accuracy on these data {budget}"
-    ]
-    if private:
-        verb = "are" if len(levels["open"]) > 1 else "is"
-        parts.append(f"{'' if promised else once}{private} {verb} private without such a promise")
-    for verdict in levels["bad"]:
-        remedies = [c.remedy("epsilon") for c in verdict.missed if c.group != "accuracy"]
-        enough = [remedy for remedy in remedies if remedy is not None and remedy.log_value is not None]
-        if enough and len(enough) == len(remedies):
-            parts.append(f"{_named(verdict.title)} would need {max(enough, key=lambda remedy: remedy.orders)}")
-    best = next((run for run in runs if run.name == road.best_of(runs)), None)
-    if best is not None and (error := road.error_in_words(best)):
-        parts.append(f"of these, {_named(title(best.name))} is expected to do best on the Generator: {error}")
-    sentence = "; ".join(parts)
-    return f"{sentence[0].upper()}{sentence[1:]}."
+    impossible = {run.name for run in runs if run.impossible}
+    good = [v.title for v in found if v.mechanism not in impossible and v.headline and v.headline.level == "good"]
+    sentence = "With these settings no theorem promises accuracy."
+    if good:
+        start = "With these settings" if confirmed else "Once the domain is confirmed,"
+        sentence = f"{start} a theorem promises privacy and accuracy for {_listed([*map(_named, good)], 'and')}."
+    best = road.best_of(runs)
+    for error in filter(None, (road.error_in_words(run) for run in runs if run.name == best)):
+        sentence += f" Expected to do best on the Generator: {_named(title(best))} ({error})."
+    return sentence
 
 
 def _listed(names: Sequence[str], last: str) -> str:

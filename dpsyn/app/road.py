@@ -80,13 +80,14 @@ def offers(current: Dataset, spec: PrivacySpec, names: Iterable[str] = MECHANISM
 
 
 def best_of(found: Sequence[Offer]) -> str:
-    """The one to recommend: that can run and has the smallest error to expect; then those of which nothing is known."""
+    """The one to recommend: that can run and has the smallest error to expect; then those of which nothing is known.
+    Empty of none."""
 
     def order(offer: Offer) -> tuple[bool, bool, bool, float]:
         error, bound = offer.error or (1.0, "")
         return bool(offer.refused), offer.error is None, bound == "or more", error
 
-    return min(found, key=order).name
+    return min(found, key=order).name if found else ""
 
 
 def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:

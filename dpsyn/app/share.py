@@ -184,7 +184,8 @@ def tools() -> None:
                 private = not visit.dataset().table.domain.is_public
                 st.caption(
                     "Put the path of your file in place of its name."
-                    + " It holds columns, values and ranges of your data: keep it to yourself while they are not public." * private
+                    + " It holds columns, values and ranges of your data: keep it to yourself while they are not public."
+                    * private
                 )
             st.code(code, language="python", height=360)
         st.markdown("**A notebook of this visit**")

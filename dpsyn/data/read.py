@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
@@ -335,8 +335,8 @@ def _moved(column: Column) -> Iterator[str]:
         )
     if between := attribute.between_units(column.values):
         yield (
-            f"Column {quoted(attribute.name)}: {between:,} {cells} are no multiples of its unit, {attribute.unit:g}, and are "
-            "taken as the nearest one."
+            f"Column {quoted(attribute.name)}: {between:,} {cells} are no multiples of its unit, {attribute.unit:g}, and "
+            "are taken as the nearest one."
         )
 
 

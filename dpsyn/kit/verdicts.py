@@ -155,11 +155,11 @@ def impossible_card(verdict: Verdict, reason: str) -> None:
 
 
 def _bought(verdict: Verdict) -> str:
-    """What a larger ε would buy where conditions fail for want of it; or empty."""
+    """What a larger ε would buy, beside privacy, where conditions fail for want of it; or empty."""
     found = [(c, r) for c in verdict.missed if (r := c.remedy("epsilon")) is not None and r.log_value is not None]
-    if not found:
+    what = " and ".join(c.label[0].lower() + c.label[1:] for c, _ in found if c.group != "privacy")
+    if not what:
         return ""
-    what = " and ".join("it is private" if c.group == "privacy" else c.label[0].lower() + c.label[1:] for c, _ in found)
     rest = "" if len(found) == len(verdict.missed) else "; other conditions still fail"
     return f"At {max((r for _, r in found), key=lambda remedy: remedy.orders)} {what}{rest}."
 

@@ -69,10 +69,10 @@ def test_statistics_for_publication_are_not_called_those_for_teaching(open_page)
 def test_rows_that_are_held_out_are_named(open_page):
     app = open_page("feasibility")
     current = app.session_state["dataset"]
-    named = f"{current.parts[0].n:,} of {current.table.n:,} rows: the rest is held out."
-    assert named in [c.value for c in app.caption]
+    (rows,) = (metric for metric in app.metric if metric.label == f"Rows n, of {current.table.n:,} loaded")
+    assert rows.value == f"{current.parts[0].n:,}"
     app.pills(key="f_data").set_value(["ADULT"]).run()
-    assert "held out" not in " ".join(c.value for c in app.caption)
+    assert app.metric[0].label == "Rows, n"
 
 
 def test_private_statistics_state_what_they_cost(open_page):

@@ -195,7 +195,7 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
             f"± {within}", f"Private, and {likely} every {of} is so close, but a smaller error was asked for.", "open"
         )
     fits = f": {setting.queries:,} cells allow only {used:,} round{'s' * (used != 1)}" if setting.is_capped else ""
-    return Headline("no promise", f"Private, but the bound on a cell's error, {within}, is not below 1{fits}.", "open")
+    return Headline("no promise", f"Private, but the bound on a cell's error, {within}, says nothing{fits}.", "open")
 
 
 def of_release(

@@ -258,9 +258,8 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     if not all(c.holds for c in found if c.key == "failure_probability"):
         smallest = math.inf
     if smallest < 1 and (within := rounded_up(smallest, 3)) != "1":
-        how = f"within {within} (8 × accuracy {rounded_up(smallest / 8, 3)})"
-        best = "Promise possible, but nearly empty" if smallest >= _NEXT_TO_NOTHING else "Promise possible"
-        return Headline(f"± {within}", f"Private. {best}, {likely}: every {of} {how}.", "open")
+        promise = "promise little" if smallest >= _NEXT_TO_NOTHING else "promise"
+        return Headline(f"± {within}", f"Private. A theorem would {promise}: {likely} every {of} within {within}.", "open")
     return Headline("no promise", f"Private, but no bound below 1 on the error of a {of}.", "open")
 
 
