@@ -457,7 +457,7 @@ class Attribute:
 
 def _day_number(bound: object) -> object:
     """Days since 1970-01-01; what is no day stays, and is refused as a bound."""
-    if not isinstance(bound, str | datetime.date | np.datetime64):
+    if not isinstance(bound, str | datetime.date | np.datetime64) or (isinstance(bound, str) and not is_unicode(bound)):
         return bound
     day = float(days(local_moments(pd.Series([bound], dtype=object)))[0])
     return bound if math.isnan(day) else day

@@ -377,6 +377,7 @@ def test_numpy_categories_become_plain_ones() -> None:
         {"columns": [{"name": "x", "kind": "numeric", "lower": 0, "upper": 1, "colour": 3}]},
         {"columns": [{"name": "x", "kind": "categorical", "categories": "ab"}]},
         {"columns": [{"name": 3, "kind": "categorical", "categories": ["ab"]}]},
+        {"columns": [{"name": "x", "kind": "date", "lower": "\ud800", "upper": "2024-12-31"}]},
     ],
 )
 def test_plain_data_that_is_no_domain_is_refused(data: Any) -> None:

@@ -91,14 +91,17 @@ def _tables(report: Report) -> Finding | None:
     if alone is not None and error > max(_SMALL, _KEPT * alone):
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
-        if alone <= _NEAR * chance:
+        if error >= _TWICE * alone:
+            said += f". It is {_beside(error / alone)} such rows"
+            grade = "bad"
+        elif alone <= _NEAR * chance:
             said += ". Relations of columns are no stronger than chance makes them in so few rows, so none can be judged"
             grade = "cannot be judged" if grade == "good" else grade
         elif error >= _LOST * alone and error <= near:
             said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
             grade = "fair"
         elif error >= _LOST * alone:
-            said += f". It is {_beside(error / alone)} such rows"
+            said += ". It is no closer than such rows"
             grade = "bad"
         elif grade == "good":
             grade = "fair"
@@ -106,8 +109,6 @@ def _tables(report: Report) -> Finding | None:
 
 
 def _beside(times: float) -> str:
-    if times < _TWICE:
-        return "no closer than"
     if times > _MANY:
         return f"more than {_MANY} times as far off as"
     return f"about {'twice' if round(times) == _TWICE else f'{round(times)} times'} as far off as"

@@ -110,7 +110,7 @@ def test_rows_that_are_worse_than_independent_columns_say_by_how_much(error: flo
         (0.06, 0.149, "good", ""),
         (0.10, 0.149, "cannot be judged", "no stronger than chance"),
         (0.29, 0.149, "cannot be judged", "no stronger than chance"),
-        (0.31, 0.149, "bad", "no stronger than chance"),
+        (0.31, 0.149, "bad", "It is about twice as far off as such rows."),
     ],
 )
 def test_what_chance_hides_is_not_held_against_a_release(error: float, independent: float, grade: str, said: str) -> None:
