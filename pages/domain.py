@@ -29,7 +29,7 @@ with st.form(f"domain_{current.revision}", border=False):
     dates = ["keep"] if any(attribute.kind == "date" for attribute in current.table.domain.attributes) else []
     order = ("column", "kind", "categories", "lower", "upper", "unit", *dates, "missing", "source", "bins")
     lines = editor.lines(current, "lines", order)
-    warned = columns.bounds_of_rows(current, lines["column"])
+    warned = columns.doubts_on(current, lines["column"])
     if warned:
         st.warning(warned, icon=":material/warning:")
     with st.container(horizontal=True):
@@ -40,7 +40,7 @@ if back or go:
 if (place := editor.applied()) is not None:
     if place == "data.py":
         st.switch_page(place)
-    if columns.bounds_of_rows(visit.dataset(), lines["column"]) not in (None, warned):
+    if columns.doubts_on(visit.dataset(), lines["column"]) not in (None, warned):
         st.rerun()  # it is said once; the next press goes on
     st.session_state.pop("newest", None)
     st.switch_page(place)

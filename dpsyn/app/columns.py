@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from dpsyn import escape
-from dpsyn.data.editing import cell_shares, stated_as_in_rows
+from dpsyn.data.editing import cell_shares, doubts
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import quoted
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
@@ -40,11 +40,9 @@ def costly(domain: Domain) -> str | None:
     )
 
 
-def bounds_of_rows(current: Dataset, names: Iterable[str]) -> str | None:
-    """A sentence on the columns whose stated bounds are the smallest and the largest value of the user's own rows."""
-    found = [] if current.sample is not None else list(map(escape.markdown, stated_as_in_rows(current.table, names)))
-    said = f"The stated bounds of **{listed(found)}** are the smallest and the largest value in these rows: put wider ones, "
-    return f"{said}unless they are known from elsewhere." if found else None
+def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
+    """What looks as if it had been read off the user's own rows, of what is stated to be public."""
+    return escape.markdown(" ".join([] if current.sample is not None else doubts(current.table, names))) or None
 
 
 def notes_in_use(current: Dataset) -> list[str]:

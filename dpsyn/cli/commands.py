@@ -21,7 +21,7 @@ from dpsyn.cli.reading import (
     described,
     names_in,
     needs_target,
-    note_bounds,
+    note_doubts,
     note_formulas,
     note_unconfirmed,
     read,
@@ -171,7 +171,7 @@ def schema(
         if confirmed:
             domain = domain.confirmed()
             if table is not None:
-                note_bounds(table.with_domain(domain))
+                note_doubts(table.with_domain(domain))
         own = form == FORMS[0]
         text, lost = (schema_text(domain), ()) if own else code_book_text(domain, form)
         for said in lost:
@@ -301,7 +301,7 @@ def generate(
     with terminal.written(place, record, force=force, read=[file, schema]):
         table = read(file, schema, columns, in_place=in_place)
         note_unconfirmed(table.domain, file, schema)
-        note_bounds(table)
+        note_doubts(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)

@@ -159,17 +159,12 @@ def needs_target(name: str, target: str | None) -> ParameterError:
     return ParameterError("target", target, f"a column of classes, which {name} needs: --target COLUMN")
 
 
-def note_bounds(table: AnyTable) -> None:
-    """Say which bounds that somebody called public are those of the rows."""
-    from dpsyn.data.editing import stated_as_in_rows
-    from dpsyn.domain import listed
+def note_doubts(table: AnyTable) -> None:
+    """Say what looks as if it had been read off the rows, of what somebody called public, as guarantees take for granted."""
+    from dpsyn.data.editing import doubts
 
-    found = stated_as_in_rows(table, table.domain.names)
-    if found:
-        remark(
-            f"the stated bounds of {listed(found)} are the smallest and the largest value in these rows. Unless they are "
-            "known from elsewhere, put wider ones into the schema: the guarantee takes for granted that they are."
-        )
+    for said in doubts(table, table.domain.names):
+        remark(f"{said[0].lower()}{said[1:]}")
 
 
 def note_formulas(rows: pd.DataFrame, *, guarded: bool) -> None:

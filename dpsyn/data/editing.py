@@ -14,7 +14,7 @@ import pandas as pd
 from dpsyn.cells import floats
 from dpsyn.data.counted import AnyTable
 from dpsyn.dates import day_texts, days, local_moments
-from dpsyn.domain import KINDS, Attribute, Domain
+from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError, quoted
 from dpsyn.table import Table
 from dpsyn.units import unit_of
@@ -37,6 +37,8 @@ _FIELDS = (
     "bins",
 )
 READ_OFF = "read off these rows"
+_FEW_CATEGORIES = 20
+"""Up to so many, a list of them may well be public, however few the rows."""
 SOURCES = ("code book", "law of nature", READ_OFF)
 """Where the categories, bounds and unit of a column are known from; all but the last without looking at the data."""
 
@@ -207,15 +209,28 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
     return value
 
 
-def stated_as_in_rows(table: AnyTable, names: Iterable[str]) -> list[str]:
-    """Of these columns, those whose stated bounds are the smallest and the largest value of the rows."""
-    stated = (table.domain[name] for name in names if name in table.domain and table.domain[name].public)
+def doubts(table: AnyTable, names: Iterable[str]) -> list[str]:
+    """Sentences on those of these columns that are stated to be public and look as if read off the rows."""
+    stated = [table.domain[name] for name in names if name in table.domain and table.domain[name].public]
     cells = {a: table.ends(a.name) for a in stated if a.is_binned}
-    return [
-        a.name
+    bounds = [
+        quoted(a.name)
         for a, column in cells.items()
         if column.notna().any() and (a.lower, a.upper) == value_range(column, a.kind, a.name)
     ]
+    people = [quoted(a.name) for a in stated if not a.is_binned and a.size > max(_FEW_CATEGORIES, table.n / 2)]
+    said = []
+    if bounds:
+        said.append(
+            f"The stated bounds of {listed(bounds)} are the smallest and the largest value in these rows: put wider ones, "
+            "unless they are known from elsewhere."
+        )
+    if people:
+        said.append(
+            f"The list of values of {listed(people)} is as long as half of the rows or longer: it may say who is in "
+            "the data. Leave the column out, unless the list is public."
+        )
+    return said
 
 
 def value_range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import pytest
 
 import dpsyn
 from dpsyn.app import share
-from dpsyn.app.columns import _alike, bounds_of_rows, notes_in_use
+from dpsyn.app.columns import _alike, doubts_on, notes_in_use
 from dpsyn.data.editing import edited_domain
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -23,11 +23,11 @@ def test_stated_bounds_that_are_those_of_the_rows_are_named(monkeypatch):
     lines.loc[lines["column"].isin(["born", "score", "ill"]), "source"] = "code book"
     lines.loc[lines["column"] == "score", "upper"] = "10"
     table = full.with_domain(edited_domain(lines, full, full.domain))
-    said = bounds_of_rows(visit.Dataset(table=table, full=full), full.domain.names)
+    said = doubts_on(visit.Dataset(table=table, full=full), full.domain.names)
     assert said is not None
-    assert said.startswith("The stated bounds of **age, born** are the smallest")
-    assert bounds_of_rows(visit.Dataset(table=full, full=full), full.domain.names) is None  # which nobody has stated yet
-    assert bounds_of_rows(visit.Dataset(table=table, full=full, sample="asia"), full.domain.names) is None
+    assert said.startswith("The stated bounds of 'age', 'born' are the smallest")
+    assert doubts_on(visit.Dataset(table=full, full=full), full.domain.names) is None  # which nobody has stated yet
+    assert doubts_on(visit.Dataset(table=table, full=full, sample="asia"), full.domain.names) is None
 
 
 def test_of_many_notes_the_first_are_shown(monkeypatch):
@@ -64,3 +64,16 @@ def test_categories_that_look_alike_are_found():
         ["A b", "a  B"],
         ["ab", "a\u00adb"],
     ]
+
+
+@pytest.mark.parametrize(("rows", "doubted"), [(40, True), (52, False), (18, False)])
+def test_a_list_of_values_as_long_as_the_rows_is_doubted_when_it_is_called_public(monkeypatch, rows: int, doubted: bool):
+    monkeypatch.setattr(visit, "next_number", lambda counter: 1)
+    many = min(rows, 26)
+    frame = pd.DataFrame({"name": [f"person {i % many}" for i in range(rows)], "ill": ["yes", "no"] * (rows // 2)})
+    table = dpsyn.read_table(frame)
+    assert doubts_on(visit.Dataset(table=table, full=table), table.domain.names) is None  # nobody has called it public
+    confirmed = table.with_domain(table.domain.confirmed())
+    said = doubts_on(visit.Dataset(table=confirmed, full=table), table.domain.names)
+    assert (said is not None) is doubted
+    assert not doubted or "The list of values of 'name' is as long as half of the rows or longer" in said

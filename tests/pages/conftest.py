@@ -107,7 +107,11 @@ def confirm(app: AppTest, source: str = "code book") -> AppTest:
     app = app.switch_page("domain.py").run()
     next(control for control in app.segmented_control if control.key.startswith("source_")).set_value(source)
     app = press(app, "Next")
-    return press(app, "Next") if any("stated bounds" in said.value for said in app.warning) else app
+    return (
+        press(app, "Next")
+        if any("stated bounds" in said.value or "list of values" in said.value for said in app.warning)
+        else app
+    )
 
 
 def other_rows(app: AppTest) -> AppTest:
