@@ -128,7 +128,7 @@ def test_from_the_start_to_good_rows_it_takes_few_clicks(page: Page, app_url: st
     expect(page.get_by_role("heading", name="Domain", level=1)).to_be_visible(timeout=RUN)
     click(page.get_by_test_id("stMain").get_by_role("radio", name="code book"))
     click(page.get_by_role("button", name="Next: choose a mechanism"))
-    expect(page.get_by_text("The stated bounds of age, dose are the smallest")).to_be_visible(timeout=RUN)
+    expect(page.get_by_text("The stated bounds of 'age', 'dose' are the smallest")).to_be_visible(timeout=RUN)
     click(page.get_by_role("button", name="Next: choose a mechanism"))
     expect(page.get_by_role("heading", name="Generator", level=1)).to_be_visible(timeout=RUN)
     expect(page.get_by_text("The release will be")).to_be_visible(timeout=RUN)
