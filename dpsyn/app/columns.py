@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from dpsyn import escape
@@ -18,7 +19,7 @@ from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
 
 _SHOWN_NOTES = 20
-_FEW_COLUMNS, _MOST_OF_THE_CELLS = 4, 0.6
+_FEW_COLUMNS, _MOST_OF_THE_CELLS, _FAR_MORE = 4, 0.6, 1.5
 _MOST_ALIKE = 3
 
 
@@ -29,14 +30,17 @@ def only_days(frame: pd.DataFrame) -> list[str]:
 
 
 def costly(domain: Domain) -> str | None:
-    """A sentence on the column that takes most of the cells, if one does."""
+    """A sentence on the column that takes most of the cells, and far more than any other, if one does."""
     shares = cell_shares(domain)
-    if len(domain) < _FEW_COLUMNS or shares.max() < _MOST_OF_THE_CELLS:
+    if len(domain) < _FEW_COLUMNS or shares.max() < max(_MOST_OF_THE_CELLS, _FAR_MORE * np.sort(shares)[-2]):
         return None
-    name = escape.markdown(domain.names[int(shares.argmax())])
+    most = domain.attributes[int(shares.argmax())]
+    fewer = (
+        "fewer bins on the page Domain" if most.is_binned else "fewer values in the file (the first digits of a code, say)"
+    )
     return (
-        f"**{name}** is in {percent(shares.max())} of all cells of tables of two columns. Leave it out, or give it fewer "
-        "values in the file (the first digits of a code, say): all the others then get less noise."
+        f"**{escape.markdown(most.name)}** is in {percent(shares.max())} of all cells of tables of two columns. Leave it out, "
+        f"or give it {fewer}: all the others then get less noise."
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import dpsyn
 from dpsyn.app import share
-from dpsyn.app.columns import _alike, doubts_on, notes_in_use
+from dpsyn.app.columns import _alike, costly, doubts_on, notes_in_use
 from dpsyn.data.editing import edited_domain
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -77,3 +77,13 @@ def test_a_list_of_values_as_long_as_the_rows_is_doubted_when_it_is_called_publi
     said = doubts_on(visit.Dataset(table=confirmed, full=table), table.domain.names)
     assert (said is not None) is doubted
     assert not doubted or "The list of values of 'name' is as long as half of the rows or longer" in said
+
+
+def test_a_column_that_takes_most_of_the_cells_is_named_with_what_to_do():
+    few = [Attribute(f"c{j}", "categorical", ("a", "b")) for j in range(4)]
+    code = Attribute("code", "categorical", tuple(range(60)))
+    day = Attribute("day", "date", lower=0, upper=900, bins=60)
+    assert "fewer values in the file" in (costly(Domain.of([*few, code])) or "")
+    assert "fewer bins" in (costly(Domain.of([*few, day])) or "")
+    assert costly(Domain.of([*few, code, day])) is None  # none of the two more than the other
+    assert costly(Domain.of(few)) is None
