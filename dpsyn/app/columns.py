@@ -39,8 +39,8 @@ def costly(domain: Domain) -> str | None:
         "fewer bins on the page Domain" if most.is_binned else "fewer values in the file (the first digits of a code, say)"
     )
     return (
-        f"**{escape.markdown(most.name)}** is in {percent(shares.max())} of all cells of tables of two columns. Leave it out, "
-        f"or give it {fewer}: all the others then get less noise."
+        f"**{escape.markdown(most.name)}** is in {percent(shares.max())} of all cells of tables of two columns. Leave it "
+        f"out, or give it {fewer}: all the others then get less noise."
     )
 
 
