@@ -47,11 +47,12 @@ def chosen(best: str) -> str:
 @st.fragment
 def settings() -> None:
     """The budget, one line a mechanism, the guarantee that follows, and the run."""
-    first = st.columns([2, 2, 1], gap="medium", vertical_alignment="center")
+    first = st.columns([2, 2, 1], gap="medium")
     with first[0]:
         epsilon = widgets.epsilon_slider(why=widgets.AFTERWARDS)
     with first[1]:
         delta = widgets.delta_slider(why=widgets.AFTERWARDS)
+    first[2].space("small")  # the sliders have their names there
     run_here = first[2].container()
     budget = PrivacySpec(epsilon, delta)
     found = road.offers(current, budget)
