@@ -37,7 +37,7 @@ def floored(moments: npt.NDArray[np.datetime64], unit: Literal["D", "us"]) -> np
     if steps <= 1:
         return moments.astype(f"datetime64[{unit}]")
     whole = (moments.astype(np.int64) // steps).astype(f"datetime64[{unit}]")
-    whole[np.isnat(moments)] = np.datetime64("NaT")
+    whole[np.isnat(moments)] = np.datetime64("NaT", unit)
     return whole
 
 
