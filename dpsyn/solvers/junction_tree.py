@@ -105,14 +105,22 @@ class JunctionTree:
     Args:
         sizes: number of codes of each column.
         tables: sets of columns, each ascending.
+        log_base: ln μ up to a constant as a sum over columns: one number for each code of each column; uniform by default.
     """
 
-    def __init__(self, sizes: Sequence[int], tables: Tables) -> None:
+    def __init__(self, sizes: Sequence[int], tables: Tables, log_base: Sequence[Floats] | None = None) -> None:
         self.sizes, self.tables = tuple(sizes), [tuple(table) for table in tables]
         self._offsets = cell_offsets(self.sizes, self.tables)
         self._cliques = _tree(self.sizes, cliques_of(self.sizes, self.tables))
         self.points = self._cliques[-1].cells.stop
-        self._log_domain = sum(math.log(size) for size in self.sizes)
+        self._starts = [np.zeros(clique.shape) for clique in self._cliques]
+        self._log_mass = sum(math.log(size) for size in self.sizes)
+        if log_base is not None:
+            self._log_mass = 0.0
+            for j, law in enumerate(log_base):
+                at = self._smallest((j,))
+                self._starts[at] += law.reshape([-1 if i == j else 1 for i in self._cliques[at].columns])
+                self._log_mass += float(np.logaddexp.reduce(law))
         self._places = [
             _Place.of(table, at, self._cliques[at], slice(int(a), int(b)))
             for table, a, b in zip(self.tables, self._offsets[:-1], self._offsets[1:], strict=True)
@@ -125,13 +133,13 @@ class JunctionTree:
         return [clique.columns for clique in self._cliques]
 
     def density(self, potential: Floats) -> tuple[Floats, float]:
-        """The laws of the cliques under h ∝ exp(Σ_c potential_c·c(z)), and ln of the mean of exp(…) over the domain."""
+        """The laws of the cliques under h ∝ μ·exp(Σ_c potential_c·c(z)), and ln Σ μ·exp(…), where Σ μ = 1."""
         given, log_total = self._given(potential)
         laws: list[Floats] = []
         for clique, law in zip(self._cliques, given, strict=True):
             known = laws[clique.parent].sum(axis=clique.outside).reshape(clique.as_separator) if laws else 1.0
             laws.append(law * known)
-        return np.concatenate([law.ravel() for law in laws]), log_total - self._log_domain
+        return np.concatenate([law.ravel() for law in laws]), log_total - self._log_mass
 
     def expected(self, density: npt.NDArray[np.floating]) -> Floats:
         """Σ_z h(z) c(z) for every cell c of the tables."""
@@ -175,7 +183,7 @@ class JunctionTree:
 
     def _given(self, potential: Floats) -> tuple[list[Floats], float]:
         """For every clique its law given the columns that it has in common with its parent, and ln Σ exp(…)."""
-        logs = [np.zeros(clique.shape) for clique in self._cliques]
+        logs = [start.copy() for start in self._starts]
         for place in self._places:
             logs[place.clique] += potential[place.cells].reshape(place.shape)
         log_total = 0.0

@@ -41,6 +41,25 @@ def shares(points, density, columns):
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_a_base_measure_goes_into_the_laws(name):
+    tables = MODELS[name]
+    points, potential, logs = brute(tables)
+    random = np.random.default_rng(7)
+    log_base = [random.normal(0, 1, size) for size in SIZES]
+    base = np.exp(sum(law[points[:, j]] for j, law in enumerate(log_base)))
+    base /= base.sum()
+    found, log_total = (tree := JunctionTree(SIZES, tables, log_base)).density(potential)
+    assert log_total == pytest.approx(np.log((base * np.exp(logs)).sum()))
+    density = base * np.exp(logs)
+    density /= density.sum()
+    for j in range(len(SIZES)):
+        np.testing.assert_allclose(tree.law(found, (j,)), shares(points, density, (j,)), atol=1e-12)
+    if tables:
+        expected = np.concatenate([shares(points, density, table) for table in tables])
+        np.testing.assert_allclose(tree.expected(found), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_laws_are_those_of_the_whole_domain(name):
     tables = MODELS[name]
     points, potential, logs = brute(tables)

@@ -100,7 +100,8 @@ class NoisyReweighting(Config):
         rows: k, how many rows to release; None releases n (under add/remove, its noisy estimate).
         reduced_space: where the points come from: ``"whole"`` domain, ``"uniform"`` draws (the paper), draws from the
             product of noisy ``"marginals"`` or from a ``"tree"`` of noisy two-way tables, ``"public"`` rows, or ``"auto"``:
-            the whole domain where that is affordable, else marginals.
+            the whole domain where that is affordable, by its points or by the cliques of a junction tree of the tables,
+            whichever is quicker; else marginals.
         reduced_space_size: m, how many points to draw; None decides by the number of tables, and takes all public rows.
         public: rows known to everybody, for ``reduced_space="public"``.
         refinements: how often at most the space is drawn again around the fitted density (post-processing; maximum entropy
