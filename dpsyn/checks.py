@@ -77,8 +77,8 @@ def number(
 
 
 def share(field: str, value: object) -> float:
-    """A number strictly between 0 and 1."""
-    return number(field, value, above=0.0, below=1.0)
+    """A number below 1 and at least 1e-9: of a smaller part of a budget arithmetic makes nothing."""
+    return number(field, value, 1e-9, below=1.0)
 
 
 def scale(field: str, value: object, why: str = "") -> float:

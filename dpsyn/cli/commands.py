@@ -251,6 +251,24 @@ def feasibility(
     return DONE if any(verdict.holds for verdict in found) else NO
 
 
+def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | None, Path | None]:
+    """Where the rows go, None for standard output, and the record, None for nowhere."""
+    if record is not None and str(record) == STDIN:
+        raise click.UsageError("--record -: take a file for the record, the rows have standard output")
+    if output == STDIN:
+        if as_json:
+            raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
+        return None, record
+    place = Path(output)
+    if not output or place.suffix.lower() not in ("", ".csv", ".txt", *PARQUET):
+        raise click.UsageError(f"--output {output or repr(output)}: take a name that ends in .csv or .parquet")
+    if record is None and (place.is_file() or not place.exists()):
+        record = place.with_name(f"{place.stem}.record.json")
+    if record is not None and os.path.realpath(place) == os.path.realpath(record):
+        raise click.UsageError("--record and --output name one file")
+    return place, record
+
+
 @dpsyn.command()
 @click.argument("file", type=click.Path())
 @click.option("--mechanism", type=click.Choice(list(MECHANISMS)), default="noisy_reweighting", show_default=True)
@@ -287,17 +305,9 @@ def generate(
 
     from dpsyn import PrivacySpec, escape
 
-    if output == STDIN and as_json:
-        raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
     spec = PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
-    place = None if output == STDIN else Path(output)
-    if place is not None and place.suffix.lower() not in ("", ".csv", ".txt", *PARQUET):
-        raise click.UsageError(f"--output {output}: take a name that ends in .csv or .parquet")
-    if record is None and place is not None:
-        record = place.with_name(f"{place.stem}.record.json")
-    if place is not None and record is not None and place.resolve() == record.resolve():
-        raise click.UsageError("--record and --output name one file")
+    place, record = _places(output, record, as_json=as_json)
     with terminal.written(place, record, force=force, read=[file, schema]):
         table = read(file, schema, columns, in_place=in_place)
         note_unconfirmed(table.domain, file, schema)

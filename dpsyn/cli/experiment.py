@@ -61,7 +61,7 @@ def read_plan(data: bytes) -> Plan:
     """
     try:
         found = tomllib.loads(data.decode())
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise DataError(f"the experiment is no TOML: {fault}") from fault
     known = [each.name for each in fields(Plan)]
     unknown = sorted(found.keys() - set(known))
@@ -133,7 +133,8 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
         except KeyboardInterrupt:
             note(f"what has run is kept in {folder}: go on with --resume")
             raise
-    note(f"the results are in {folder}")
+    kept = "" if learn.domain.is_public else "; with values and ranges that were read off your rows: keep it to yourself"
+    note(f"the results are in {folder}{kept}")
     return results, NOTHING if any(result.status == "crashed" for result in results) else DONE
 
 

@@ -235,12 +235,13 @@ def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None])
         DataError: one is there already, or cannot be written.
     """
     made: list[Path] = []
-    inputs = [Path(one).resolve() for one in read if one is not None]
+    inputs = [Path(os.path.realpath(one)) for one in read if one is not None]
     try:
         for path in paths:
             if path is None:
                 continue
-            if path.resolve() in inputs:
+            real = Path(os.path.realpath(path))
+            if real in inputs or (real.exists() and any(one.exists() and real.samefile(one) for one in inputs)):
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
             there = path.exists()
             if there and not force:

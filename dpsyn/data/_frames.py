@@ -413,6 +413,8 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
         )
     if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
         listed = [text_of(c) for c in listed]
+        if len(set(listed)) < len(listed):
+            raise _unusable(name, "different categories that are the same when written")
         column = column.cat.rename_categories(listed)
     empty = bool(column.isna().any())
     plain = settled(column.astype(object).where(column.notna(), None))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any, NoReturn
 
@@ -57,6 +58,8 @@ POINT = r"\."
 POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _BINS = 10
 _PRINTED = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": None, "\N{NARROW NO-BREAK SPACE}": None})
+_DIGITS = 17
+"""As many as a double has at most where it is written in full."""
 Locate = Callable[[int], int]
 """The line of a text file on which a row starts; rows count from 0, lines from 1."""
 
@@ -399,6 +402,7 @@ def category_of(attribute: Attribute) -> Callable[[str], Any]:
             value = truths.get(text.lower())
         if value is None and numbers:
             value = numbers.get(_number(text))
+            value = value if value is None or _is_written(text, value) else None
         return value
 
     return find
@@ -451,6 +455,14 @@ def _number(text: str) -> float:
         return float(text.translate(_PRINTED))
     except ValueError:
         return math.nan
+
+
+def _is_written(text: str, number: float) -> bool:
+    """Whether a text that double precision takes for a number is one way to write it, and not that of a number beside it."""
+    exact = Decimal(text.translate(_PRINTED))
+    if exact == Decimal(repr(number)):
+        return True
+    return number != math.floor(number) and len(exact.as_tuple().digits) <= _DIGITS
 
 
 def _refuse(attribute: Attribute, words: Words, bad: npt.NDArray[np.bool_], why: str, todo: str, locate: Locate) -> NoReturn:

@@ -65,7 +65,7 @@ def config_class(name: str) -> type[Config]:
         ParameterError: no mechanism has this name.
     """
     known = MECHANISMS | DEMONSTRATIONS
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ParameterError("mechanism", name, f"one of {', '.join(map(repr, known))}")
     module, attribute = known[name].split(":")
     found: type[Config] = getattr(import_module(module), attribute)

@@ -38,6 +38,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "empty.json").write_text("{}", encoding="utf-8")
     (tmp_path / "half.json").write_text('{"columns": [\n  x', encoding="utf-8")
     (tmp_path / "grid.toml").write_text('data = "leute.csv"', encoding="utf-8")
+    (tmp_path / "deep.toml").write_text(f"x = {'[' * 5000}", encoding="utf-8")
+    some = 'sample = "asia"\nvalues = [1.0]\n[mechanisms.t]\nmechanism = ["mst"]'
+    (tmp_path / "list.toml").write_text(some, encoding="utf-8")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "leute.csv")
+    (tmp_path / "loop").symlink_to("loop")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -214,6 +219,12 @@ def test_machines_get_json(here: Path) -> None:
         ),
         (["generate", "leute.csv"], terminal.USAGE, "Missing option"),
         (["generate", "leute.csv", "-o", "x.xlsx"], terminal.USAGE, "a name that ends in .csv or .parquet"),
+        (["generate", "leute.csv", "-o", ""], terminal.USAGE, "--output '': take a name"),
+        (["generate", "leute.csv", "-o", "-", "--record", "-"], terminal.USAGE, "take a file for the record"),
+        (["generate", "leute.csv", "-o", "hard.csv", "--force"], terminal.INPUT, "'hard.csv' is what is read here"),
+        (["generate", "loop", "-o", "x.csv"], terminal.INPUT, "loop"),
+        (["experiment", "deep.toml"], terminal.INPUT, "no TOML"),
+        (["experiment", "list.toml"], terminal.INPUT, "mechanism"),
         (
             ["generate", "leute.csv", "--set", "noise=loud", "-o", "x.csv"],
             terminal.INPUT,

@@ -103,6 +103,7 @@ def test_dates(values: Any) -> None:
         (pd.period_range("2020", periods=1, freq="D"), "period"),
         (["\ud800"], "not Unicode"),
         (pd.Categorical([str(i) for i in range(MAX_CATEGORIES + 1)]), "10001 categories"),
+        (pd.Categorical([b"x", "b'x'"]), "the same when written"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(values: Any, part: str) -> None:

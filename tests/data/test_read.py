@@ -297,3 +297,27 @@ def test_cells_between_two_multiples_of_the_unit_of_a_given_domain_are_counted()
     assert notes[-1] == "Column 'price': 2 of 6 cells are no multiples of its unit, 0.1, and are taken as the nearest one."
     singles = pd.DataFrame({"price": np.array([0.1, 0.3, 0.7, 9.9], dtype=np.float32)})
     assert read_table(singles, domain=domain).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("category", "cell", "same"),
+    [
+        (9007199254740992, "9007199254740993", False),
+        (9007199254740992, "9007199254740992.0", True),
+        (1234567890123456768, "1234567890123456789", False),
+        (0, "1e-400", False),
+        (0, "-0.0", True),
+        (0.1, "0.1000000000000000000001", False),
+        (0.1, "0.10000000000000001", True),
+        (0.1, "0.100", True),
+        (1, "1.0", True),
+    ],
+)
+def test_a_number_beside_a_category_is_not_taken_for_it(category: float, cell: str, same: bool) -> None:
+    domain = Domain.of([Attribute("a", "categorical", (category, 5))])
+    text = f"a\n{cell}\n5\n".encode()
+    if same:
+        assert read_table(text, domain=domain).frame["a"].tolist() == [category, 5]
+    else:
+        with pytest.raises(DomainError, match="not one of the categories"):
+            read_table(text, domain=domain)

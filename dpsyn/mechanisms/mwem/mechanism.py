@@ -149,6 +149,8 @@ class MWEM(Categories):
         self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
         self._set("replays", checks.whole("replays", self.replays, 0, 1_000))
         self._set("start_share", checks.number("start_share", self.start_share, 0.0, below=1.0))
+        if self.start_share:
+            checks.share("start_share", self.start_share)
         checks.choice("output", self.output, get_args(Output))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
