@@ -221,10 +221,10 @@ def _change_of(explorer: Explorer, verdict: Verdict, further: Mapping[str, Any])
 
 def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
     """The verdicts on the dataset in focus, with every condition."""
-    focus, target = explorer.focus, visit.dataset().target
-    settings = {**explorer.settings_of(focus), **further}
+    loaded = explorer.focus.loaded
+    settings = {**explorer.settings_of(explorer.focus), **further}
     known = settings.pop("smallest_class") is not None
-    smallest = f"    smallest_class=train.smallest_class({target!r}),\n" if known else ""
+    smallest = f"    smallest_class=train.smallest_class({loaded.target!r}),\n" if known and loaded is not None else ""
     body = f"""found = dpsyn.feasibility(
     statistics,
     spec,
