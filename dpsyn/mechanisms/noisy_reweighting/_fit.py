@@ -33,7 +33,7 @@ _SMALL_MATRIX = 4_000_000
 _A_CLIQUE_CELL = 5
 """What a cell of a clique takes in a step of the fit, in look-ups of a point in a table."""
 _MOST_COLUMNS_IN_CLIQUES = 300
-_STEPS_ON_CLIQUES = 80
+_STEPS_ON_CLIQUES = 40
 _TABLES_TO_REPAIR = 20_000_000
 """Cells of the two-way tables that rows of the user's own functions are repaired to, at most."""
 

@@ -44,6 +44,7 @@ def test_the_fit_is_that_of_the_whole_domain_listed_point_by_point(monkeypatch: 
     assert "cliques" not in listed.diagnostics
     monkeypatch.setattr(noisy_reweighting._spaces, "WHOLE_AT_MOST", 0)
     monkeypatch.setattr(noisy_reweighting, "_LOOK_UPS", 0)
+    monkeypatch.setattr(_fit, "_STEPS_ON_CLIQUES", 200)
     found = release(table)
     assert found.diagnostics["cliques"] == 5
     assert found.diagnostics["cells_of_cliques"] == 45
