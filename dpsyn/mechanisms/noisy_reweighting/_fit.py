@@ -16,7 +16,6 @@ from dpsyn.mechanisms.noisy_reweighting.families import Cells, Family, Tables, c
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
 from dpsyn.solvers.contingency import cell_offsets
 from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, TableModel, WholeDomain
-from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.junction_tree import JunctionTree, model_cells
 from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy, refined_max_entropy
 from dpsyn.solvers.rounding import repaired_rows, systematic_rows
@@ -224,11 +223,7 @@ def _on_cliques(
 ) -> Fitted:  # fmt: skip
     sizes, tables = plan.family.sizes, cells.tables
     tree = JunctionTree(sizes, tables, log_base)
-    # Several threads of BLAS would wait for each other on the vectors of L-BFGS.
-    with one_blas_thread():
-        found = max_entropy(
-            tree, target, spread, generator, iterations=_STEPS_ON_CLIQUES, groups=plan.groups, progress=progress
-        )
+    found = max_entropy(tree, target, spread, generator, iterations=_STEPS_ON_CLIQUES, groups=plan.groups, progress=progress)
     law = OnCliques(tree, found.multipliers)
     facts = {
         "solver_status": "optimal",
