@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -189,13 +190,14 @@ class TextFold(Fold):
         self._decimal_comma = decimal_comma
         self._attribute = attribute
         self._find = category_of(attribute) if attribute and not attribute.is_binned else None
-        self._taken: dict[str, int] = {}
+        self._taken: collections.Counter[str] = collections.Counter()
+        self._spaces: collections.Counter[tuple[int, int]] = collections.Counter()
 
     def add(self, array: Any, rows: npt.NDArray[np.int64] | None = None) -> None:
         """Take in the next batch, an Arrow array of strings."""
         words = self._words(array)
-        for word, count in words.taken_as_missing:
-            self._taken[word] = self._taken.get(word, 0) + count
+        self._taken.update(dict(words.taken_as_missing))
+        self._spaces.update(dict(words.spaces))
         self._fold(*self._parts(words), rows)
 
     def _words(self, array: Any) -> Words:
@@ -236,7 +238,8 @@ class TextFold(Fold):
         """See :class:`Fold`."""
         some = np.asarray(self._values.is_valid())
         codes = np.where(some, np.cumsum(some) - 1, -1)
-        return self._infer(name, Words(self._values.drop_null(), codes, tuple(self._taken.items()), self._weights()))
+        found = tuple(self._taken.items()), self._weights(), tuple(self._spaces.items())
+        return self._infer(name, Words(self._values.drop_null(), codes, *found))
 
     def _encoded(self, column: Column, array: Any, encode_as: EncodeAs) -> npt.NDArray[Any]:
         words = self._words(array)

@@ -206,7 +206,7 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one."""
+    """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one, long floats as doubles."""
     try:
         column.isna()
     except ArithmeticError:
@@ -214,6 +214,11 @@ def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
     if isinstance(column.dtype, pd.ArrowDtype):
         _check_zone(str(column.name), column.dtype.pyarrow_dtype)
         return as_series(column.array.__arrow_array__())
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "f" and column.dtype.itemsize > 8:
+        doubles = column.astype(np.float64)
+        if ((doubles != column) & column.notna()).any():
+            raise _unusable(str(column.name), f"{column.dtype} numbers that double precision does not hold")
+        return doubles
     return pd.Series(np.asarray(column)) if isinstance(column.dtype, pd.SparseDtype) else column
 
 
@@ -364,8 +369,8 @@ def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None
         row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
         where = f", row {row + 1}" if row >= 0 else ""
         raise DataError(
-            f"column {quoted(name)}{where}: the number is infinite ({rows:,} such row{'s' * int(rows != 1)}); "
-            "make the cell empty or a finite number",
+            f"column {quoted(name)}{where}: the number is infinite or larger than double precision holds "
+            f"({rows:,} such row{'s' * int(rows != 1)}); make the cell empty or a finite number",
             column=name,
         )
     return numbers
@@ -411,7 +416,10 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
             f"column {quoted(name)} has {len(listed)} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
             column=name,
         )
+    notes: tuple[str, ...] = ()
     if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
+        kind = type(next(c for c in listed if not isinstance(c, str | bool | int | float | np.generic))).__name__
+        notes = (f"Column {quoted(name)}: its categories are of the type {kind}, and were turned into text.",)
         listed = [text_of(c) for c in listed]
         if len(set(listed)) < len(listed):
             raise _unusable(name, "different categories that are the same when written")
@@ -419,10 +427,10 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
     empty = bool(column.isna().any())
     plain = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):
-        fresh = infer_texts(name, Words.of(_arrow(name, plain), strip=False))
+        fresh = infer_texts(name, Words.of(_arrow(name, plain), strip=False), notes)
         if fresh.attribute.kind == "truth" and len(listed) == 2:
             return fresh
-    return Column(plain, Attribute(name, "categorical", tuple(listed), missing=empty))
+    return Column(plain, Attribute(name, "categorical", tuple(listed), missing=empty), notes)
 
 
 def _arrow(name: str, column: pd.Series[Any]) -> Any:

@@ -6,6 +6,7 @@ Deciding what a column is then costs little on a million rows.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,7 @@ class Words:
         texts: the distinct texts, an Arrow array of strings, none missing.
         codes: position of every row's text in ``texts``, -1 where the cell is missing. Shape (n,).
         taken_as_missing: words (not empty ones) that were taken as missing, with their number of cells.
+        spaces: numbers of spaces before and behind that were left out, with their number of cells.
         weights: what the rows stand for, if they are entries of a short column.
     """
 
@@ -109,6 +111,7 @@ class Words:
     codes: Positions
     taken_as_missing: tuple[tuple[str, int], ...] = ()
     weights: Weights | None = None
+    spaces: tuple[tuple[tuple[int, int], int], ...] = ()
 
     @classmethod
     def of(cls, column: Any, attribute: Attribute | None = None, *, strip: bool = True) -> Words:
@@ -127,10 +130,15 @@ class Words:
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         texts = encoded.dictionary.cast(pa.large_string())
         missing = frozenset({""})
+        spaces: tuple[tuple[tuple[int, int], int], ...] = ()
         if strip:
             listed = {str(category) for category in attribute.categories} if attribute else set()
             kept = pc.is_in(texts, pa.array(sorted(listed), pa.large_string()))
-            trimmed = pc.if_else(kept, texts, pc.utf8_trim_whitespace(texts)).dictionary_encode()
+            trimmed = pc.if_else(kept, texts, pc.utf8_trim_whitespace(texts))
+            told = pc.is_in(trimmed, pa.array(sorted(MISSING_WORDS), pa.large_string())).to_numpy(zero_copy_only=False)
+            cells = np.bincount(codes[codes >= 0], minlength=len(texts))
+            spaces = _spaces(texts, trimmed, np.where(told, 0, cells))
+            trimmed = trimmed.dictionary_encode()
             texts = trimmed.dictionary
             codes = _through(trimmed.indices.to_numpy(zero_copy_only=False), codes)
             missing = MISSING_WORDS - {text.strip() for text in listed}
@@ -146,7 +154,7 @@ class Words:
             renumbered = np.where(flags, -1, np.cumsum(~flags) - 1)
             codes = _through(renumbered, codes)
             texts = texts.filter(pc.invert(gone))
-        return cls(texts, codes, taken)
+        return cls(texts, codes, taken, spaces=spaces)
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
@@ -201,6 +209,21 @@ class Words:
     def as_texts(self) -> npt.NDArray[np.object_]:
         """The distinct texts as Python strings."""
         return np.asarray(self.texts.to_numpy(zero_copy_only=False), dtype=object)
+
+
+def _spaces(texts: Any, trimmed: Any, cells: Positions) -> tuple[tuple[tuple[int, int], int], ...]:
+    """How many cells lost how many spaces before and behind them."""
+    import pyarrow.compute as pc
+
+    lost = pc.not_equal(texts, trimmed).to_numpy(zero_copy_only=False)
+    found: Counter[tuple[int, int]] = Counter({(0, 0): int(cells[~lost].sum())})
+    texts, cells = texts.filter(lost), cells[lost]
+    long = pc.utf8_length(texts).to_numpy()
+    before = long - pc.utf8_length(pc.utf8_ltrim_whitespace(texts)).to_numpy()
+    behind = long - pc.utf8_length(pc.utf8_rtrim_whitespace(texts)).to_numpy()
+    for pair, count in zip(zip(before.tolist(), behind.tolist(), strict=True), cells.tolist(), strict=True):
+        found[pair] += count
+    return tuple(found.items())
 
 
 def _through(table: npt.NDArray[Any], codes: Positions) -> Positions:

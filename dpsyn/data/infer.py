@@ -6,6 +6,7 @@ Everything guessed here is read from private data: every attribute has ``public=
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -303,6 +304,7 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
 def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:
     """``explained``: a note says why the values are text, and what to do."""
     texts = words.as_texts()
+    notes = (*notes, *_spaces(name, words), *_look_alike(name, texts))
     if len(texts) > MAX_CATEGORIES:
         raise WideColumnError(
             f"column {quoted(name)} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that "
@@ -320,6 +322,28 @@ def _categories(name: str, words: Words, notes: Sequence[str], *, explained: boo
     identifier = _identifiers.described(len(texts), rows) if names else ""
     attribute = Attribute(name, "categorical", tuple(sorted(texts)), missing=missing)
     return Column(values, attribute, tuple(notes), identifier=identifier)
+
+
+def _spaces(name: str, words: Words) -> tuple[str, ...]:
+    """A note where some cells of a text file have other spaces around them than the rest, which makes them equal texts."""
+    around = {pair: cells for pair, cells in words.spaces if cells}
+    if len(around) < 2:
+        return ()
+    cells = sum(cells for pair, cells in around.items() if any(pair))
+    return (f"Column {quoted(name)}: the spaces around {cells:,} cell{'s' * (cells != 1)} were left out.",)
+
+
+def _look_alike(name: str, texts: npt.NDArray[np.object_]) -> tuple[str, ...]:
+    """A note on two texts that look the same: a letter with its accent in one sign or in two, a sign without a width."""
+    listed = [str(text) for text in texts[:MAX_CATEGORIES]]
+    seen: dict[str, str] = {}
+    for text in () if all(map(str.isascii, listed)) else listed:
+        bare = "".join(" " if sign.isspace() else sign for sign in text if unicodedata.category(sign) != "Cf")
+        other = seen.setdefault(unicodedata.normalize("NFC", bare), text)
+        if other != text:
+            said = f"{other!a} and {text!a} look alike, and stay two values"
+            return (f"Column {quoted(name)}: {said}; write them in one way to make them one.",)
+    return ()
 
 
 def truth_pair(texts: npt.NDArray[np.object_]) -> tuple[str, str] | None:
@@ -345,7 +369,8 @@ def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate
         values, read, notes = _binned(attribute, words, decimal_comma, locate)
     else:
         values, read = _listed(attribute, words, locate), partial(_found, category_of(attribute))
-        notes = (*_alike(attribute, words, values), *_respelt(attribute, words, values))
+        alike = _alike(attribute, words, values)
+        notes = (*_spaces(attribute.name, words), *alike, *_respelt(attribute, words, values))
     return Column(words.spread(values).rename(attribute.name), attribute, notes, read)
 
 
@@ -361,9 +386,8 @@ def _binned(
     read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
     parsed = parse(words.texts)
     if parsed is not None:
-        values = parsed.values
+        values, notes = parsed.values, (f"Column {quoted(attribute.name)}: {parsed.note}.",) if parsed.note else ()
         if attribute.kind == "date":
-            notes = (f"Column {quoted(attribute.name)}: {parsed.note}.",) if parsed.note else ()
             return values, partial(read_dates, written=parsed.written), notes
         whole = (
             values.dtype.kind == "f"
@@ -371,7 +395,7 @@ def _binned(
             and np.isfinite(values).all()
             and (values == np.floor(values)).all()
         )
-        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read, ()
+        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read, notes
     if len(words.texts) == 0:
         return np.empty(0, dtype=np.float64), read, ()
     dated = attribute.kind == "date"

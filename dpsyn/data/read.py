@@ -286,9 +286,9 @@ def _from_frame(
     wide: Wide,
     notes: tuple[str, ...] = (),
 ) -> Found:
-    labels = [quoted(label) for label in frame.index.names if label is not None]
-    if labels:
-        notes = (*notes, f"The row labels {', '.join(labels)} were left out; reset_index() makes columns of them.")
+    labels = "".join(f", {quoted(label)}" for label in frame.index.names if label is not None)[1:]
+    if labels or not pd.api.types.is_integer_dtype(frame.index.dtype):
+        notes = (*notes, f"The row labels{labels} were left out; reset_index() makes columns of them.")
     frame = checked_frame(frame)
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
@@ -326,8 +326,10 @@ def _fitted(
 
 
 def _moved(column: Column) -> Iterator[str]:
-    """Notes on cells beyond the bounds, and on those between two multiples of the unit, if there are any."""
+    """Notes on truth values that became numbers, cells beyond the bounds, and those between two multiples of the unit."""
     attribute, cells = column.attribute, f"of {len(column.values):,} cells"
+    if attribute.is_binned and pd.api.types.is_bool_dtype(column.values.dtype):
+        yield f"Column {quoted(attribute.name)}: truth values are taken as the numbers 0 and 1."
     if outside := attribute.outside(column.values):
         yield (
             f"Column {quoted(attribute.name)}: {outside:,} {cells} lie outside the domain, {attribute.reach}, and are taken "

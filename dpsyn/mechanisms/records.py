@@ -185,7 +185,7 @@ def _contradiction(
         return f"its settings protect one {claim.unit}, and it states that they protect one {shown(stated.unit)}"
     if claim.neighbouring != stated.neighbouring or _less(stated, claim):
         return f"its settings give {claim.claim}, and it states {stated.claim}"
-    if isinstance(facts.get("rows"), int) and rows > facts["rows"]:
+    if isinstance(facts.get("rows"), int) and rows != facts["rows"]:
         return f"it has {rows:,} rows, and its settings give {facts['rows']:,}"
     if not told <= settings.keys():
         return f"it does not state {listed(sorted(told - settings.keys()))}"

@@ -75,7 +75,8 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
         lacking = copy.deepcopy(record)
         del lacking["settings"][fact]
         assert verify(lacking).contradiction, fact
-    assert verify(changed(record, rows=10 * record["rows"])).contradiction
+    for rows in (10 * record["rows"], record["rows"] - 1):
+        assert verify(changed(record, rows=rows)).contradiction
     assert verify(changed(record, guarantee__neighbouring="add_remove")).contradiction
     assert verify(changed(record, columns=record["columns"][1:])).contradiction
     with pytest.raises(DpsynError, match="rows = -1"):

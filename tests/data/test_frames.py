@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 import dpsyn
+from dpsyn import Attribute, Domain
 from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.data.read import read_table
 from dpsyn.errors import DataError, DomainError
@@ -291,3 +292,28 @@ def test_whole_numbers_of_more_digits_than_python_writes_become_text_among_texts
     column, _, notes = one(pd.Series([10**5000 + 1, "x"], dtype=object))
     assert [len(text) for text in column] == [5001, 1]
     assert "turned into text" in notes[0]
+
+
+def test_labels_that_are_no_numbers_are_not_left_out_in_silence() -> None:
+    notes = read_table(pd.DataFrame({"x": [1, 2]}, index=["Anna", "Ben"])).notes
+    assert notes == ("The row labels were left out; reset_index() makes columns of them.",)
+
+
+@pytest.mark.skipif(np.longdouble(1) + np.finfo(float).eps / 4 == 1, reason="long floats are doubles here")
+def test_long_floats_are_doubles_or_refused() -> None:
+    assert read_table(pd.DataFrame({"x": np.array([0.5, 3], dtype=np.longdouble)})).frame["x"].tolist() == [0.5, 3.0]
+    apart = np.longdouble(2**53) + np.arange(2)
+    with pytest.raises(DataError, match="double precision does not hold"):
+        read_table(pd.DataFrame({"x": apart}))
+
+
+def test_categories_that_become_text_are_told() -> None:
+    days = pd.Categorical(pd.to_datetime(["2024-01-01", "2024-02-01"]))
+    assert "of the type Timestamp, and were turned into text" in read_table(pd.DataFrame({"x": days})).notes[0]
+
+
+def test_truth_values_that_become_numbers_are_told() -> None:
+    domain = Domain.of([Attribute("x", "numeric", lower=0, upper=5, bins=5)])
+    assert read_table(pd.DataFrame({"x": [True, False]}), domain=domain).notes == (
+        "Column 'x': truth values are taken as the numbers 0 and 1.",
+    )

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsyn.attribute import Attribute
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.data.read import read_table
@@ -340,3 +341,37 @@ def test_an_identifier_that_is_asked_for_stays():
         "id",
         "sick",
     )
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        (["a", " a", "b  "], "the spaces around 2 cells were left out"),
+        (["  a", " a"], "the spaces around 2 cells were left out"),
+        ([" a", " b", " NA", ""], ""),
+        (["1", " 1", "2.5"], ""),
+    ],
+)
+def test_texts_that_differ_in_spaces_alone_become_one_with_a_note(cells: list[str], note: str) -> None:
+    column = infer(cells)
+    assert [part for part in column.notes if "spaces" in part] == [f"Column 'x': {note}."] * bool(note)
+    if note:
+        assert [
+            part
+            for part in fit_words(
+                column.attribute, Words.of(pa.array(cells)), decimal_comma=False, locate=lambda row: row
+            ).notes
+            if "spaces" in part
+        ] == [f"Column 'x': {note}."]
+
+
+@pytest.mark.parametrize("other", ["e\N{COMBINING ACUTE ACCENT}t", "\N{ZERO WIDTH SPACE}\xe9t", "\xe9\N{SOFT HYPHEN}t"])
+def test_texts_that_look_alike_are_told(other: str) -> None:
+    assert told(infer(["\xe9t", other, "b"]), "look alike, and stay two values")
+    assert not told(infer(["\xe9t", "et", "b"]), "look alike")
+
+
+def test_decimal_commas_are_told_under_a_given_domain() -> None:
+    attribute = Attribute("x", "numeric", lower=0, upper=3, bins=3)
+    column = fit_words(attribute, Words.of(pa.array(["1,5", "2"])), decimal_comma=True, locate=lambda row: row)
+    assert column.notes == ("Column 'x': numbers are written with decimal commas.",)
