@@ -215,8 +215,9 @@ def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
         _check_zone(str(column.name), column.dtype.pyarrow_dtype)
         return as_series(column.array.__arrow_array__())
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "f" and column.dtype.itemsize > 8:
-        doubles = column.astype(np.float64)
-        if ((doubles != column) & column.notna()).any():
+        with np.errstate(over="ignore"):
+            doubles = column.astype(np.float64)
+        if ((doubles != column) & np.isfinite(doubles)).any():
             raise _unusable(str(column.name), f"{column.dtype} numbers that double precision does not hold")
         return doubles
     return pd.Series(np.asarray(column)) if isinstance(column.dtype, pd.SparseDtype) else column

@@ -24,6 +24,7 @@ from dpsyn.data._nearly import nearly
 from dpsyn.data._words import (
     CODE_LIKE,
     EXACT,
+    ISO,
     LEADING_ZERO,
     LONG,
     LONG_WHOLE,
@@ -108,8 +109,7 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
                 f"Column {quoted(name)}: some values start with +, as telephone numbers do, so it was kept as text."
             )
             return _categories(name, words, notes)
-        if parsed.note:
-            notes.append(f"Column {quoted(name)}: {parsed.note}.")
+        notes += _said(name, parsed)
         pointed = words.texts.filter(matches(words.texts, POINT))
         if decimal_comma and len(words.texts) > 1 and len(pointed) and matches(pointed, POINT_AND_THREE).all():
             notes.append(
@@ -150,10 +150,18 @@ def infer_texts(
         return _empty(name, len(words.codes), notes)
     dates = parse_dates(words.texts)
     if dates is not None:
-        found = [*notes, f"Column {quoted(name)}: {dates.note}."] if dates.note else list(notes)
+        found = [*notes, *_said(name, dates)]
         return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else nearly(name, words, MAX_CATEGORIES, decimal_comma=decimal_comma)
     return _categories(name, words, [*notes, *more], explained=bool(more))
+
+
+def _said(name: str, parsed: Parsed) -> tuple[str, ...]:
+    """Notes on how numbers or dates are written."""
+    said = (f"Column {quoted(name)}: {parsed.note}.",) if parsed.note else ()
+    if parsed.written in ("", ISO):
+        return said
+    return (*said, f"Column {quoted(name)}: its dates come back written as 2024-12-31.")
 
 
 def _merged(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]) -> tuple[str, ...]:
@@ -386,7 +394,7 @@ def _binned(
     read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
     parsed = parse(words.texts)
     if parsed is not None:
-        values, notes = parsed.values, (f"Column {quoted(attribute.name)}: {parsed.note}.",) if parsed.note else ()
+        values, notes = parsed.values, _said(attribute.name, parsed)
         if attribute.kind == "date":
             return values, partial(read_dates, written=parsed.written), notes
         whole = (
