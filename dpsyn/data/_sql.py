@@ -259,16 +259,8 @@ class Known(Cells):
         return Coded(self.cell)
 
 
-def cell_of(column: str, kind: pa.DataType) -> str:
-    """SQL of a cell: NaN is missing, as for pandas."""
-    if pa.types.is_floating(kind):
-        return f"NULLIF(CAST({name_of(column)} AS DOUBLE), CAST('NaN' AS DOUBLE))"
-    return name_of(column)
-
-
-def numbers_of(attribute: Attribute, kind: pa.DataType) -> Numbers | None:
-    """How a column of numbers or dates is compared; None where its type has another order than its values."""
-    cell = cell_of(attribute.name, kind)
+def numbers_of(attribute: Attribute, kind: pa.DataType, cell: str) -> Numbers | None:
+    """How the cells of a column of numbers or dates are compared; None where its type has another order than its values."""
     if attribute.kind == "date":
         day = pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
         return Numbers(attribute, f"CAST({cell} AS DATE)", "date") if day else None

@@ -299,7 +299,7 @@ def _numbers(engine: Engine, attribute: Attribute) -> Numbers | None:
             "a query that casts them to dates",
             column=attribute.name,
         )
-    return numbers_of(attribute, kind)
+    return numbers_of(attribute, kind, engine.cell(attribute.name))
 
 
 def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cell: str | None = None) -> Listed:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpsyn.data._frames import is_text, usable
-from dpsyn.data._sql import Integers, Numbers, Threshold, cell_of, text
+from dpsyn.data._sql import Integers, Numbers, Threshold, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
 MEMORY_LIMIT = "1GB"
@@ -93,12 +93,18 @@ class Engine(ABC):
         return 20_000
 
     def cell(self, column: str) -> str:
-        """SQL of a cell as it is compared and grouped: texts byte by byte, whatever the column's own collation is."""
-        kind = self.schema.field(column).type
-        cell = cell_of(column, kind)
+        """SQL of a cell as it is compared and grouped: NaN is missing, as for pandas, and texts are compared byte by byte,
+        whatever the column's own collation is."""
+        kind, cell = self.schema.field(column).type, name_of(column)
+        if pa.types.is_floating(kind):
+            return self._without_nan(f"CAST({cell} AS DOUBLE)")
         if self.collation is None or not (is_text(kind) or pa.types.is_dictionary(kind)):
             return cell
         return f'CAST({cell} AS VARCHAR) COLLATE "{self.collation}"'
+
+    def _without_nan(self, number: str) -> str:
+        # Where a Parquet file states bounds, DuckDB 2.0 takes no number to be NaN: it folds away isnan and comparisons.
+        return f"CASE WHEN isfinite({number}) OR isinf({number}) THEN {number} END"
 
     def categories(self, column: str) -> pa.Array | None:
         """All that a column of texts lists, used or not, where a query does not say so."""
@@ -352,6 +358,11 @@ class Ibis(Engine):
     def collation(self) -> str | None:
         """See :class:`Engine`."""
         return _BYTE_BY_BYTE.get(str(self._live.get_backend().name))
+
+    def _without_nan(self, number: str) -> str:
+        if self._live.get_backend().name == "duckdb":
+            return super()._without_nan(number)
+        return f"NULLIF({number}, CAST('NaN' AS DOUBLE))"
 
     @property
     def _postgres(self) -> bool:

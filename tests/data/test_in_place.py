@@ -222,6 +222,9 @@ def opened(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[pa.Table
             connection = duckdb.connect()
             connection.register("t", table)
             return connection.sql("FROM t")
+        if engine == "relation of a file":
+            parquet.write_table(table, tmp_path / "all.parquet")
+            return duckdb.connect().read_parquet(str(tmp_path / "all.parquet"))
         if engine == "postgres":
             return request.getfixturevalue("postgres").create_table(f"t{abs(hash(tmp_path))}", table, temp=True)
         folder = tmp_path / "parts" / "more"
@@ -240,6 +243,18 @@ def test_every_engine_counts_as_memory_does(engine, opened):
     table, domain = rows().select(names), DOMAIN.project(names)
     counted = dpsyn.read_table(opened(table, engine), domain=domain, in_place=True)
     assert_same_counts(counted, in_memory(table, domain))
+
+
+@pytest.mark.parametrize("engine", ["file", "relation", "relation of a file", "postgres"])
+@pytest.mark.parametrize("bits", ["32", "64"])
+def test_nan_is_missing_whatever_bounds_a_file_states(engine, bits, opened):
+    x = pa.array(np.array([1.5, math.nan, 2.5, 1.5] * 50), getattr(pa, f"float{bits}")())
+    table = pa.table({"x": x, "flag": [True, False] * 100})
+    whole, counted = in_memory(table), dpsyn.read_table(opened(table, engine), in_place=True)
+    assert_same_counts(counted, whole)
+    assert counted.loaded().frame["x"].isna().sum() == 50
+    with pytest.raises(DomainError, match="50 rows are empty"):
+        counted.with_domain(Domain.of([number("x", 0, 3, missing=False)]))
 
 
 def test_postgres_gives_the_release_of_memory(opened):
