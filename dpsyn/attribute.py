@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -118,7 +119,7 @@ class Attribute:
             if isinstance(category, int) and abs(category) >= 2**1023:
                 raise self._wrong("a category is a number of more than 300 digits; write it as a text")
         if len(set(self.categories)) != len(self.categories):
-            twice = next(c for c in self.categories if self.categories.count(c) > 1)
+            twice = Counter(self.categories).most_common(1)[0][0]
             raise self._wrong(f"category {shown(twice)} is listed twice")
 
     def _check_bounds(self) -> None:
@@ -166,7 +167,8 @@ class Attribute:
 
     def encodes_as(self, other: Attribute) -> bool:
         """Whether both give every cell the same code: they differ at most in what is known of them."""
-        return self == other or self == replace(other, public=self.public)
+        checks.instance("other", other, Attribute, "an attribute")
+        return self == replace(other, public=self.public)
 
     @cached_property
     def size(self) -> int:

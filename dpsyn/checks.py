@@ -21,6 +21,7 @@ LARGEST_WHOLE = 2**53
 """Numbers up to here fit floats and 64 bits, with room to be multiplied by a few columns."""
 LARGEST_COUNT = 2**1023
 """Counts of theory up to here, such as the rows of a whole cube, have a float that is close."""
+MOST_ITEMS = 10_000_000
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 """Lengths between these can be squared, divided by each other and split into fine steps without leaving normal doubles."""
 
@@ -123,6 +124,8 @@ def items(field: str, value: object, why: str) -> list[Any]:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return list(value)
     if isinstance(value, Sequence | set | frozenset | range) and not isinstance(value, str | bytes):
+        if len(value) > MOST_ITEMS:
+            raise ParameterError(field, value, f"{why}, of at most {MOST_ITEMS:,}")
         return list(value)
     raise ParameterError(field, value, why)
 

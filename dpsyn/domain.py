@@ -160,7 +160,9 @@ class Domain(Shown):
         """
         Raises:
             DomainError: a column is absent, or there twice.
+            ParameterError: ``frame`` is no DataFrame.
         """
+        checks.instance("frame", frame, pd.DataFrame, "a DataFrame")
         for name in self.names:
             if name not in frame.columns:
                 raise DomainError(f"the table has no column {quoted(name)}", column=name)

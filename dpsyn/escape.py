@@ -3,6 +3,7 @@ shown as it is: no link, picture, badge, formula or mark-up comes of it. Nothing
 
 from __future__ import annotations
 
+import csv as _csv
 import html as _html
 import io
 import re
@@ -26,6 +27,8 @@ _ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
 _SIGN = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 _JOINER = "\N{WORD JOINER}"
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+# In a heading alone: what a reader would take for a separator, or leave out.
+_ODD_NAME = re.compile("^[\\s\ufeff]|[\t;|]|\\s$")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
@@ -96,5 +99,7 @@ def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
         rows = rows.apply(lambda column: column if column.dtype.kind in "biufcmM" else column.map(cell))
         rows = rows.set_axis([str(cell(name)) for name in rows.columns], axis=1)
     lines = Lines(newline="")
-    rows.to_csv(lines, index=False, lineterminator="\r\n")
+    odd = any(map(_ODD_NAME.search, map(str, rows.columns)))
+    _csv.writer(lines, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL).writerow(rows.columns)
+    rows.to_csv(lines, index=False, header=False, lineterminator="\r\n")
     return lines.getvalue().encode()

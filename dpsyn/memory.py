@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import psutil
 
+from dpsyn.errors import DataError
+from dpsyn.notation import gigabytes
+
+_PART = 1 << 26
 _most: int | None = None
 
 
@@ -21,6 +26,21 @@ def available_memory() -> int:
     allows it."""
     known: list[int | None] = [psutil.virtual_memory().available, _control_group(), _most]
     return min(found for found in known if found is not None)
+
+
+def within_memory(stream: IO[bytes], title: str) -> bytes:
+    """All that a stream holds, which may be a device or a pipe that never ends.
+
+    Raises:
+        DataError: it is more than this process may take.
+    """
+    most, parts, size = available_memory(), [], 0
+    while part := stream.read(_PART):
+        parts.append(part)
+        size += len(part)
+        if 2 * size > most:
+            raise DataError(f"{title} holds more than {gigabytes(size)}, which does not fit into memory: take fewer rows")
+    return b"".join(parts)
 
 
 def forget_peak(process: Path = Path("/proc/self")) -> None:

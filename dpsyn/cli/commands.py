@@ -166,6 +166,7 @@ def schema(
     from dpsyn.data.code_books import code_book_text
     from dpsyn.data.schema_file import schema_text
 
+    output = None if output is None or str(output) == STDIN else output
     with terminal.written(output, force=force, read=[file, book]):
         domain, table = described(file, book, columns, in_place=in_place)
         if confirmed:

@@ -14,6 +14,7 @@ import click
 from dpsyn import escape
 from dpsyn.cli.terminal import note, remark
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
+from dpsyn.memory import within_memory
 from dpsyn.schema import read_json
 
 if TYPE_CHECKING:
@@ -98,9 +99,10 @@ def described(
 
 def bytes_of(source: str) -> bytes:
     if source == STDIN:
-        return sys.stdin.buffer.read()
+        return within_memory(sys.stdin.buffer, "standard input")
     try:
-        return Path(source).read_bytes()
+        with Path(source).open("rb") as stream:
+            return within_memory(stream, quoted(source))
     except OSError as fault:
         raise DataError(f"{quoted(source)} cannot be read: {fault.strerror}") from fault
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -39,6 +41,7 @@ With --json, what goes wrong is on standard output, too: {"error": …, "exit_co
 _REMARKS, _QUIET = "dpsyn.remarks", "dpsyn.quiet"
 """Of the context of a command: what was said already, and whether to say nothing."""
 _PARAMETERS = {"p": "yes/no columns (p)", "n": "real rows (n)", "rows": "--rows", "epsilon": "--epsilon"}
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SECONDS = 2.0
 """Between two lines of progress where there is no terminal."""
 
@@ -50,6 +53,8 @@ class Commands(click.Group):
         """Run, and leave."""
         words = options.get("args", args[0] if args else None)
         _fault = partial(_end, as_json="--json" in (sys.argv[1:] if words is None else words))
+        with suppress(ValueError):  # who is asked to end ends as if interrupted, and leaves nothing half done
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
         except SystemExit:  # so click ends where nobody reads standard output any more
@@ -240,6 +245,8 @@ def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None])
         for path in paths:
             if path is None:
                 continue
+            if str(path) == "-":
+                raise DataError("- is standard output, and this goes into a file: give it a name")
             real = Path(os.path.realpath(path))
             if real in inputs or (real.exists() and any(one.exists() and real.samefile(one) for one in inputs)):
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
@@ -252,7 +259,10 @@ def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None])
                 raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
             made += [] if there else [path]
         yield
-    except BaseException:
+    except BaseException as fault:
         for path in made:
             path.unlink(missing_ok=True)
+        if isinstance(fault, OSError) and fault.filename is None and fault.errno in _FULL:
+            names = ", ".join(quoted(str(path)) for path in paths if path is not None)
+            raise DataError(f"{names} cannot be written: {fault.strerror}") from fault
         raise

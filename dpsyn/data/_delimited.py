@@ -19,7 +19,7 @@ from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.errors import DataError, quoted
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_OTHER_SEPARATORS = {None: "spaces", ":": "colons", "^": "circumflexes", "~": "tildes"}
+_OTHER_SEPARATORS = {" ": "spaces", ":": "colons", "^": "circumflexes", "~": "tildes", **SEPARATORS}
 # Arrow reads up to 32 blocks ahead.
 BLOCK = 1 << 22
 Batch = list[Any]
@@ -59,13 +59,19 @@ class Delimited:
                 line=1,
             )
         self.separator = text.separator or ("\t" if tabs else _guess_separator(text.open, text.first_line))
-        self.names = _names(next(_records(text.open, self.separator, text.first_line))[1], text.first_line)
+        self.names = _names(self._header(), text.first_line)
+        if spaced := [name for name in known if name != name.strip() and name.strip() in self.names]:
+            whole = [name if name in spaced else name.strip() for name in self._header(skip=False)]
+            self.names = _names(whole, text.first_line, strip=False) if len(whole) == len(self.names) else self.names
         unguarded = {escape.cell(name): name for name in set(known).difference(self.names) if escape.cell(name) not in known}
         self.names = tuple(unguarded.get(name, name) for name in self.names)
         self.rows = 0
         self._spaced = text.quoted and self._has_spaced_quotes()
         self._strict = (text.quoted and (text.lone_returns or self._spaced)) or self._begins_with_mark()
         self._expected = sum(1 for _ in self._rows()) if text.quoted and not self._strict else None
+
+    def _header(self, *, skip: bool = True) -> list[str]:
+        return next(_records(self.text.open, self.separator, self.text.first_line, skip=skip))[1]
 
     def _begins_with_mark(self) -> bool:
         """Whether the first row begins with a byte order mark, which Arrow would drop."""
@@ -200,7 +206,7 @@ class Delimited:
         """A hint that the first line may be a row (a name is a number and the cell of the first row below it is, too), or
         that another character separates the values (it cuts the one name and the first row into equally many)."""
         for mark, by in _OTHER_SEPARATORS.items() if len(self.names) == 1 else ():
-            parts = [len(text.split(mark)) for text in (self.names[0], first_row[0] or "")]
+            parts = [len(text.split(mark if mark != " " else None)) for text in (self.names[0], first_row[0] or "")]
             if parts[0] == parts[1] > 1:
                 return (
                     f"The file was read as one column, {quoted(self.names[0])}. If {by} separate its values, put "
@@ -217,8 +223,8 @@ class Delimited:
         )
 
 
-def _names(header: list[str], line: int) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in header)
+def _names(header: list[str], line: int, *, strip: bool = True) -> tuple[str, ...]:
+    names = tuple(name.strip() if strip else name for name in header)
     for position, name in enumerate(names, start=1):
         if not name:
             raise DataError(

@@ -195,7 +195,7 @@ class TextFold(Fold):
 
     def add(self, array: Any, rows: npt.NDArray[np.int64] | None = None) -> None:
         """Take in the next batch, an Arrow array of strings."""
-        words = self._words(array)
+        words = Words.of(array, self._attribute, strip=self._strip, rows=rows)
         self._taken.update(dict(words.taken_as_missing))
         self._spaces.update(dict(words.spaces))
         self._fold(*self._parts(words), rows)

@@ -122,7 +122,8 @@ def usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     notes = () if len(kept) == len(schema.names) else ("The row labels that pandas stored in the file were left out.",)
     for field in (schema.field(name) for name in kept):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
+        if other or pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
             raise DataError(
                 f"column {quoted(field.name)} has the type {field.type}; only truth values, numbers, texts and "
                 "dates can be used: split it into simple columns or leave it out",
@@ -247,6 +248,8 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     if attribute.is_binned:
         return _fit_binned(attribute, column)
     known = set(attribute.categories)
+    if attribute.missing and "" not in known and not pd.api.types.is_numeric_dtype(column.dtype):
+        column = column.mask(column == "")
     if isinstance(column.dtype, pd.StringDtype) or not any(isinstance(category, str) for category in known):
         return column
 

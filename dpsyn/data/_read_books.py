@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -153,10 +153,12 @@ def _together(parts: Sequence[Said], beside: Said, *, union: bool) -> Said:
     missing = True if any(part.missing for part in every) else None
     told = [part for part in every if replace(part, missing=None) not in (Said(), Said("categorical", ()))]
     if union and told and all(part.categories is not None for part in told):
-        every_value = [value for part in told for value in part.categories or ()]
-        values = tuple(value for at, value in enumerate(every_value) if value not in every_value[:at])
+        seen: dict[Any, Any] = {}
+        for value in (value for part in told for value in part.categories or ()):
+            # What is no single value is refused later, by its name.
+            seen.setdefault(value if isinstance(value, Hashable) else repr(value), value)
         notes = tuple(dict.fromkeys(note for part in told for note in part.notes))
-        return Said("categorical", values, missing=missing, notes=notes)
+        return Said("categorical", tuple(seen.values()), missing=missing, notes=notes)
     if len(told) == 1:
         return replace(told[0], missing=missing)
     return Said(missing=missing, notes=("what is said of it in parts was not put together",) if told else ())

@@ -102,7 +102,7 @@ class Words:
     Attributes:
         texts: the distinct texts, an Arrow array of strings, none missing.
         codes: position of every row's text in ``texts``, -1 where the cell is missing. Shape (n,).
-        taken_as_missing: words (not empty ones) that were taken as missing, with their number of cells.
+        taken_as_missing: words that were taken as missing, with their number of cells; of a text file not the empty one.
         spaces: numbers of spaces before and behind that were left out, with their number of cells.
         weights: what the rows stand for, if they are entries of a short column.
     """
@@ -114,10 +114,12 @@ class Words:
     spaces: tuple[tuple[tuple[int, int], int], ...] = ()
 
     @classmethod
-    def of(cls, column: Any, attribute: Attribute | None = None, *, strip: bool = True) -> Words:
+    def of(
+        cls, column: Any, attribute: Attribute | None = None, *, strip: bool = True, rows: Positions | None = None
+    ) -> Words:
         """From an Arrow array of strings. ``strip`` also takes :data:`MISSING_WORDS` as missing.
 
-        A cell that is the text of a category stays as it is.
+        A cell that is the text of a category stays as it is. ``rows``: how many each cell stands for, if not for one.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -148,9 +150,10 @@ class Words:
         taken: tuple[tuple[str, int], ...] = ()
         if pc.any(gone).as_py():
             flags = gone.to_numpy(zero_copy_only=False)
-            counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+            each = None if rows is None else rows[codes >= 0]
+            counts = np.bincount(codes[codes >= 0], each, minlength=len(texts))
             words = [(texts[int(i)].as_py(), int(counts[i])) for i in np.flatnonzero(flags)]
-            taken = tuple((word, count) for word, count in words if word and count)
+            taken = tuple((word, count) for word, count in words if count and (word or not strip))
             renumbered = np.where(flags, -1, np.cumsum(~flags) - 1)
             codes = _through(renumbered, codes)
             texts = texts.filter(pc.invert(gone))
@@ -217,6 +220,8 @@ def _spaces(texts: Any, trimmed: Any, cells: Positions) -> tuple[tuple[tuple[int
 
     lost = pc.not_equal(texts, trimmed).to_numpy(zero_copy_only=False)
     found: Counter[tuple[int, int]] = Counter({(0, 0): int(cells[~lost].sum())})
+    if not lost.any():
+        return tuple(found.items())
     texts, cells = texts.filter(lost), cells[lost]
     long = pc.utf8_length(texts).to_numpy()
     before = long - pc.utf8_length(pc.utf8_ltrim_whitespace(texts)).to_numpy()
@@ -274,6 +279,8 @@ def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
     if len(texts) == 0:
         return None
     plain = plainly(texts)
+    if pc.any(pc.match_substring_regex(plain, r"^[+-]?0[xX]")).as_py():
+        return None
     note = (
         ""
         if plain is texts or not matches(texts, GROUPED).any()

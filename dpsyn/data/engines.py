@@ -134,7 +134,8 @@ class Engine(ABC):
             reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
             raise DataError(
                 f"{self.title!r} was not counted to the end, and nothing was released: {reason}. See that the file or the "
-                "connection is there and that nobody changes the columns, then run again"
+                "connection is there, that nobody changes the columns, and that values fit their types (or cast them in a "
+                "query), then run again"
             ) from error
 
     def between(self, cells: Numbers, thresholds: Sequence[Threshold]) -> Integers:
@@ -319,6 +320,7 @@ class Kept(_DuckDB):
         try:
             connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, self._read()))
             connection.execute(f"CREATE TABLE {ROWS} AS FROM batches")
+            _check_names(self.schema.names, connection.table(ROWS).columns)
             connection.unregister("batches")
         except BaseException:
             closed()

@@ -6,6 +6,7 @@ Everything guessed here is read from private data: every attribute has ``public=
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from dpsyn.data._words import (
     LONG,
     LONG_WHOLE,
     NOT_ZERO,
+    NUMBER,
     TELEPHONE,
     THOUSANDS,
     Parsed,
@@ -39,6 +41,7 @@ from dpsyn.data._words import (
     matches,
     parse_dates,
     parse_numbers,
+    plainly,
     read_dates,
     read_numbers,
     undated,
@@ -59,7 +62,6 @@ TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "
 POINT = r"\."
 POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _BINS = 10
-_PRINTED = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": None, "\N{NARROW NO-BREAK SPACE}": None})
 _DIGITS = 17
 """As many as a double has at most where it is written in full."""
 Locate = Callable[[int], int]
@@ -146,6 +148,7 @@ def infer_texts(
     name: str, words: Words, notes: Sequence[str] = (), *, typed: bool = True, decimal_comma: bool = False
 ) -> Column:
     """A column that is known not to be all numbers: truth values, dates, or categories. ``typed``: texts on purpose."""
+    notes = [*notes, *(_taken(name, words) if typed else ())]
     if len(words.texts) == 0:
         return _empty(name, len(words.codes), notes)
     dates = parse_dates(words.texts)
@@ -263,26 +266,19 @@ def describe_numbers(
         if most is not None and not notes:
             number = weights.distinct(read) if weights and weights.distinct else len(distinct)
             identifier = _identifiers.described(number, rows) if rows - number <= most else ""
-    lower, upper = _bounds(float(some.min()), float(some.max()))
+    lower, upper = float(some.min()), float(some.max())
     if math.isinf(upper - lower):
         raise DataError(
             f"column {quoted(name)}: the range from {some.min()} to {some.max()} is wider than double precision holds; "
             "correct the largest numbers, or leave the column out",
             column=name,
         )
+    if (np.diff(np.linspace(lower, upper, _BINS + 1)) <= 0).any():  # so close that there are a few numbers at most
+        few = tuple(float(value) for value in np.unique(some))
+        return Column(series, Attribute(name, "categorical", few, missing=bool(empty.any())), notes)
     unit = 1.0 if integer else unit_of(some)
     attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
     return Column(series, attribute, notes, identifier=identifier)
-
-
-def _bounds(lower: float, upper: float) -> tuple[float, float]:
-    """Widened where they are equal, or too close for ten different bins."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if (np.diff(np.linspace(lower, upper, _BINS + 1)) <= 0).any():
-            pad = max(0.5, abs(lower) * 0.01)
-            largest = float(np.finfo(np.float64).max)
-            return max(lower - pad, -largest), min(upper + pad, largest)
-    return lower, upper
 
 
 def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) -> Column:
@@ -429,12 +425,15 @@ def category_of(attribute: Attribute) -> Callable[[str], Any]:
     truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
 
     def find(text: str) -> Any:
+        import pyarrow as pa
+
         value = known.get(text)
         if value is None:
             value = truths.get(text.lower())
         if value is None and numbers:
-            value = numbers.get(_number(text))
-            value = value if value is None or _is_written(text, value) else None
+            plain = plainly(pa.array([text]))[0].as_py()
+            value = numbers.get(_number(plain))
+            value = value if value is None or _is_written(plain, value) else None
         return value
 
     return find
@@ -483,15 +482,12 @@ def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:
 
 
 def _number(text: str) -> float:
-    try:
-        return float(text.translate(_PRINTED))
-    except ValueError:
-        return math.nan
+    return float(text) if re.fullmatch(NUMBER, text) else math.nan
 
 
 def _is_written(text: str, number: float) -> bool:
     """Whether a text that double precision takes for a number is one way to write it, and not that of a number beside it."""
-    exact = Decimal(text.translate(_PRINTED))
+    exact = Decimal(text)
     if exact == Decimal(repr(number)):
         return True
     return number != math.floor(number) and len(exact.as_tuple().digits) <= _DIGITS

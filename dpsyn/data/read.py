@@ -17,9 +17,10 @@ from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError
+from dpsyn.dates import local_moments, timed
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
-from dpsyn.memory import available_memory
+from dpsyn.memory import available_memory, within_memory
 from dpsyn.notation import gigabytes
 from dpsyn.table import Table
 
@@ -212,7 +213,10 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         try:
-            return path.read_bytes(), path.name
+            with path.open("rb") as stream:
+                return within_memory(stream, quoted(path.name)), path.name
+        except DataError:
+            raise
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from error
     if isinstance(source, bytes | bytearray | memoryview):
@@ -326,10 +330,12 @@ def _fitted(
 
 
 def _moved(column: Column) -> Iterator[str]:
-    """Notes on truth values that became numbers, cells beyond the bounds, and those between two multiples of the unit."""
+    """Notes on truth values that became numbers, times of day, cells beyond the bounds and between two of its units."""
     attribute, cells = column.attribute, f"of {len(column.values):,} cells"
     if attribute.is_binned and pd.api.types.is_bool_dtype(column.values.dtype):
         yield f"Column {quoted(attribute.name)}: truth values are taken as the numbers 0 and 1."
+    if attribute.kind == "date" and column.values.dtype.kind == "M" and timed(local_moments(column.values)).any():
+        yield f"Column {quoted(attribute.name)}: times of day are dropped, the domain knows days only."
     if outside := attribute.outside(column.values):
         yield (
             f"Column {quoted(attribute.name)}: {outside:,} {cells} lie outside the domain, {attribute.reach}, and are taken "

@@ -72,7 +72,13 @@ class Release(Shown):
     domain: Domain | None = None
 
     def __post_init__(self) -> None:
-        if self.seeded:
+        checks.instance("rows", self.rows, pd.DataFrame, "a DataFrame")
+        checks.instance("guarantee", self.guarantee, Guarantee, "a guarantee")
+        for name in ("diagnostics", "settings"):
+            checks.instance(name, getattr(self, name), Mapping, "a mapping by name")
+        for name in ("mechanism", "name"):
+            checks.text(name, getattr(self, name), "a text")
+        if checks.flag("seeded", self.seeded):
             object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
 
     def _shown(self) -> tuple[str, list[str]]:

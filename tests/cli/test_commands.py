@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import dpsyn
+from dpsyn import memory
 from dpsyn.cli import dpsyn as command
 from dpsyn.cli import terminal
 from dpsyn.data.schema_file import read_schema
@@ -223,6 +225,7 @@ def test_machines_get_json(here: Path) -> None:
         (["generate", "leute.csv", "-o", "-", "--record", "-"], terminal.USAGE, "take a file for the record"),
         (["generate", "leute.csv", "-o", "hard.csv", "--force"], terminal.INPUT, "'hard.csv' is what is read here"),
         (["generate", "loop", "-o", "x.csv"], terminal.INPUT, "loop"),
+        (["experiment", "grid.toml", "--csv", "-"], terminal.INPUT, "- is standard output"),
         (["experiment", "deep.toml"], terminal.INPUT, "no TOML"),
         (["experiment", "list.toml"], terminal.INPUT, "mechanism"),
         (
@@ -280,7 +283,11 @@ def failing(fault: BaseException) -> Any:
         (KeyboardInterrupt(), terminal.INTERRUPTED, "interrupted"),
         (MemoryError(), terminal.NOTHING, "memory"),
         (ValueError("row 3 holds 4711"), terminal.UNFORESEEN, "did not foresee"),
-        (OSError(28, "No space left on device"), terminal.INPUT, "No space left"),
+        (
+            OSError(28, "No space left on device"),
+            terminal.INPUT,
+            "'x.record.json' cannot be written: No space left",
+        ),
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, BaseException) else None,
 )
@@ -292,6 +299,29 @@ def test_whatever_ends_a_run_leaves_no_half_file(
     assert said in found.stderr
     assert "4711" not in found.output
     assert not list(here.glob("x*"))
+
+
+def test_who_is_asked_to_end_leaves_no_half_file(here: Path) -> None:
+    words = [sys.executable, "-m", "dpsyn.cli", "generate", "-", "-o", "x.csv"]
+    running = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not (here / "x.record.json").exists():
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.terminate()
+    assert b"interrupted" in running.communicate()[1]
+    assert running.returncode == terminal.INTERRUPTED
+    assert not list(here.glob("x*"))
+
+
+def test_what_never_ends_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_most", 1 << 28)
+    found = run("generate", "/dev/zero", "-o", "x.csv", code=terminal.INPUT)
+    assert "'zero' holds more than 0.2 GB" in found.stderr
+
+
+def test_a_schema_goes_to_standard_output(here: Path) -> None:
+    assert json.loads(run("schema", "leute.csv", "-o", "-").stdout)["columns"]
+    assert not (here / "-").exists()
 
 
 def test_where_there_is_no_terminal_progress_is_plain_lines(here: Path) -> None:

@@ -49,6 +49,7 @@ def one(values: Any) -> tuple[pd.Series[Any], dpsyn.Attribute, tuple[str, ...]]:
         ([2**70, 1], "categorical", ("1", str(2**70)), False, "str"),
         ([1, "x", 2.5, None], "categorical", ("1", "2.5", "x"), True, "str"),
         ([None, None], "categorical", (), True, "object"),
+        ([0.5, 0.5], "categorical", (0.5,), False, "float64"),
     ],
 )
 def test_listed_values(values: Any, kind: str, categories: tuple[Any, ...], missing: bool, dtype: str) -> None:
@@ -63,7 +64,7 @@ def test_listed_values(values: Any, kind: str, categories: tuple[Any, ...], miss
         (np.arange(20, dtype="uint8"), 0, 19, True, "int64"),
         (np.arange(20.0), 0, 19, True, "int64"),
         ([0.5, 1.5], 0.5, 1.5, False, "float64"),
-        (pd.array([0.5, None], "Float64"), 0, 1, False, "float64"),
+        (pd.array([0.5, 0.75, None], "Float64"), 0.5, 0.75, False, "float64"),
         ([decimal.Decimal("1.5"), decimal.Decimal("2.5")], 1.5, 2.5, False, "float64"),
         (np.array([0.5, 1.5], dtype="float32"), 0.5, 1.5, False, "float64"),
     ],

@@ -257,6 +257,27 @@ def test_nan_is_missing_whatever_bounds_a_file_states(engine, bits, opened):
         counted.with_domain(Domain.of([number("x", 0, 3, missing=False)]))
 
 
+def test_empty_texts_are_missing_under_the_domain_that_says_so(opened):
+    table = pa.table({"x": ["", "a", None, "b"] * 5, "y": [True, False] * 10})
+    whole, counted = in_memory(table), dpsyn.read_table(opened(table, "file"), in_place=True)
+    assert whole.notes == counted.notes == ("Column 'x': cells that say '' (5) were taken as missing.",)
+    domain = whole.domain
+    assert_same_counts(dpsyn.read_table(counted.engine._files[0], domain=domain, in_place=True), in_memory(table, domain))
+    listed_ = Domain.of([Attribute("x", "categorical", ("", "a", "b"), missing=True), domain["y"]])
+    assert in_memory(table, listed_).codes[:, 0].tolist() == [0, 1, 3, 2] * 5
+
+
+def test_names_that_duckdb_does_not_tell_apart_are_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("a,A\n1,x\n2,y\n", encoding="utf-8")
+    with pytest.raises(DataError, match="which DuckDB does not tell apart"):
+        dpsyn.read_table(tmp_path / "x.csv", in_place=True)
+
+
+def test_types_of_an_engine_of_its_own_are_refused():
+    with pytest.raises(DataError, match="'x' has the type extension<arrow"):
+        dpsyn.read_table(duckdb.sql("SELECT CAST(123 AS BIGNUM) AS x FROM range(9)"))
+
+
 def test_postgres_gives_the_release_of_memory(opened):
     table = rows().select(["age", "word", "flag"])
     domain = SMALL.project(table.column_names)

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.data.read import read_table
-from dpsyn.domain import Kind
+from dpsyn.domain import Domain, Kind
+from dpsyn.errors import DomainError
 
 
 def infer(cells: list[str], *, decimal_comma: bool = False) -> Column:
@@ -74,7 +76,6 @@ def test_values_that_are_listed(cells: list[str], kind: Kind, categories: tuple[
         (["1.5", "-2.26"], -2.26, 1.5, 0.01),
         (["0.5", "7", "2.0"], 0.5, 7, 0.5),
         ([".5", "1e-3", "+7."], 0.001, 7, 0.001),
-        (["2.5", "2.5"], 2, 3, 0.5),
         (["0.1", "0.2", "0.3", "0.7"], 0.1, 0.7, 0.1),
         (["0.0001", "1000000.0002"], 0.0001, 1000000.0002, 0.0001),
         (["0.00001", "1"], 0.00001, 1, None),
@@ -375,3 +376,44 @@ def test_decimal_commas_are_told_under_a_given_domain() -> None:
     attribute = Attribute("x", "numeric", lower=0, upper=3, bins=3)
     column = fit_words(attribute, Words.of(pa.array(["1,5", "2"])), decimal_comma=True, locate=lambda row: row)
     assert column.notes == ("Column 'x': numbers are written with decimal commas.",)
+
+
+@pytest.mark.parametrize("cell", ["0x3", "-0X1f"])
+def test_hexadecimals_are_no_numbers(cell: str) -> None:
+    with pytest.raises(DomainError, match="which is not a number"):
+        read_table(f"x\n{cell}\n7\n".encode(), domain=Domain.of([Attribute("x", "numeric", lower=-40, upper=40)]))
+
+
+@pytest.mark.parametrize("cell", ["\N{FULLWIDTH DIGIT THREE}", "1_0", "1\N{NO-BREAK SPACE}0"])
+def test_what_is_read_as_no_number_is_no_category_that_is_one(cell: str) -> None:
+    domain = Domain.of([Attribute("x", "categorical", (3, 10, 1000))])
+    assert read_table(b"x\n1_000\n", domain=domain).frame["x"].tolist() == [1000]
+    with pytest.raises(DomainError, match="not one of the categories"):
+        read_table(f"x\n{cell}\n".encode(), domain=domain)
+
+
+def test_times_of_day_that_a_given_domain_drops_are_told() -> None:
+    domain = Domain.of([Attribute("x", "date", lower="2020-01-01", upper="2024-12-31")])
+    said = ("Column 'x': times of day are dropped, the domain knows days only.",)
+    assert read_table(b"x\n2024-05-05T23:59\n", domain=domain).notes == said
+    assert read_table(pd.DataFrame({"x": pd.to_datetime(["2024-05-05 23:59"])}), domain=domain).notes == said
+    assert not read_table(b"x\n2024-05-05\n", domain=domain).notes
+
+
+@pytest.mark.parametrize(
+    "names", [[" y", "z"], ["y ", "z"], ["a\tb"], ["\ufeffx", "y"], ["a;b"], ["a\nb", "c|d"], ['a"b ', "=c"]]
+)
+@pytest.mark.parametrize("guarded", [True, False])
+def test_any_names_come_back_from_the_file_that_is_written(names: list[str], guarded: bool) -> None:
+    table = read_table(pd.DataFrame({name: [1, 2, 2] for name in names}))
+    back = read_table(escape.csv(table.frame, guarded=guarded), domain=table.domain)
+    pd.testing.assert_frame_equal(back.frame, table.frame)
+
+
+def test_a_first_line_that_names_another_separator_is_doubted() -> None:
+    assert "If semicolons separate its values" in read_table(b"sep=,\na;b\n1;2\n").notes[0]
+
+
+def test_numbers_too_close_for_bins_are_listed() -> None:
+    attribute = infer(["2.5", "2.5000000000000004", "2.5", ""]).attribute
+    assert (attribute.kind, attribute.categories, attribute.missing) == ("categorical", (2.5, 2.5000000000000004), True)
