@@ -27,6 +27,10 @@ _NARROW = 0.75
 """Scales below it are left to zCDP, as the lattice would not be fine against the noise."""
 _LONGEST = 2**22
 _DEVIATIONS = 14.0
+_ROOT = math.sqrt(2)
+_ROUNDING = 1e-14
+_FAR = 1000.0
+"""Beyond it δ is 0, and what follows from it would overflow."""
 _ALLOWANCE = 1e-13
 """For wrapped tails (P < 1e-40 beyond 14 standard deviations) and for rounding in transforms of length 2^22 at most."""
 
@@ -47,13 +51,31 @@ class Moved:
 
 
 def continuous_delta(mu: float, epsilon: float) -> float:
-    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) of Gaussian noise at μ = ‖shift‖/σ (Balle, Wang 2018)."""
-    from scipy.special import log_ndtr
+    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) of Gaussian noise at μ = ‖shift‖/σ (Balle, Wang 2018), never too small.
+
+    Where δ is below the smallest positive number of double precision it is 0.
+    """
+    return min(1.0, math.exp(_log_delta(mu, epsilon)))
+
+
+def _log_delta(mu: float, epsilon: float) -> float:
+    """ln δ(ε) of Gaussian noise at μ, with what may be lost to rounding added: 1e-14, and as much of what t is made of.
+
+    With t = ε/μ - μ/2 and w(x) = erfcx(x/√2), δ(ε) is e^{-t²/2} (w(t) - w(t + μ))/2. For a small μ that is a difference of
+    equal numbers; then -w'(x)/2 = 1/√(2π) - x·w(x)/2 is summed from t to t + μ instead.
+    """
+    from scipy.integrate import fixed_quad
+    from scipy.special import erfcx, log_ndtr
 
     if mu <= 0:
-        return 0.0
-    first, second = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    return float(math.exp(first) * -math.expm1(min(second - first, 0.0)))
+        return -math.inf
+    at, half = epsilon / mu, mu / 2
+    t = min(at - half - _ROUNDING * (at + half), _FAR)
+    if mu <= 1:
+        slope = fixed_quad(lambda x: math.sqrt(2 / math.pi) - (t + x * mu) * erfcx((t + x * mu) / _ROOT), 0, 1, n=12)[0] / 2
+        return float(-t * t / 2 + math.log(mu) + math.log(slope)) + _ROUNDING
+    kept = -t * t / 2 + math.log(erfcx((t + mu) / _ROOT) / 2) - log_ndtr(-t)
+    return float(log_ndtr(-t) + math.log(-math.expm1(min(kept, 0.0)))) + _ROUNDING
 
 
 def discrete_delta(moved: Sequence[Moved], scale: float, epsilon: float) -> float:
@@ -125,10 +147,13 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
 
 def continuous_mu(epsilon: float, delta: float) -> float:
     """Largest μ, from below, with :func:`continuous_delta` at most δ."""
-    low, high = 0.0, 1.0
-    while continuous_delta(high, epsilon) <= delta:
+    allowed, low = math.log(delta), 1.0
+    while _log_delta(low, epsilon) > allowed:
+        low /= 2
+    high = 2 * low
+    while _log_delta(high, epsilon) <= allowed:
         low, high = high, 2 * high
     while high - low > 1e-13 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if continuous_delta(middle, epsilon) <= delta else (low, middle)
+        low, high = (middle, high) if _log_delta(middle, epsilon) <= allowed else (low, middle)
     return low

@@ -37,8 +37,8 @@ _STATUS_IN_WORDS = {
 }
 
 
-_CERTAIN = 700.0
-"""e to the power of this is still a number; any δ > 0 that is worth the name is beyond 1 after it."""
+_LOST = 1e-12
+"""Of a δ, to rounding of its logarithm, of 745 at most in size."""
 _WEAK = (20.0, 0.01)
 """An ε that allows odds of e²⁰, 500 million, to 1; a δ that allows to publish one row in a hundred as it is."""
 
@@ -105,8 +105,15 @@ def together(claims: Sequence[Guarantee]) -> tuple[float, float, Neighbouring]:
         twice = claim.neighbouring == "add_remove"
         epsilon += claim.epsilon * (2 if twice else 1)
         if claim.delta:
-            delta += claim.delta * (1 + math.exp(min(claim.epsilon, _CERTAIN)) if twice else 1)
+            delta += _delta_of_two(claim) if twice else claim.delta
     return epsilon, delta, "replace_one"
+
+
+def _delta_of_two(claim: Guarantee) -> float:
+    """(1 + e^ε)·δ, at most 1; in logarithms, as e^ε may be no number."""
+    if claim.epsilon < 1:
+        return claim.delta * (1 + math.exp(claim.epsilon))
+    return math.exp(min(math.log(claim.delta) + claim.epsilon + math.log1p(math.exp(-claim.epsilon)), 0.0)) * (1 + _LOST)
 
 
 @dataclass(frozen=True, repr=False)

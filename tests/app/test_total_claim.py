@@ -32,7 +32,9 @@ def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
     assert epsilon == 2.0
     assert delta == pytest.approx(1e-6 + 1e-5 * (1 + math.exp(0.5)), rel=1e-14)
     assert together([claim(1.0), claim(1e9, 0.0, "add_remove")]) == (2e9 + 1, 0.0, "replace_one")
-    assert together([claim(1.0), claim(1e9, 1e-300, "add_remove")])[1] > 1
+    assert together([claim(1.0), claim(1e9, 1e-300, "add_remove")])[1] >= 1
+    for large, small, exact in ((720.0, 1e-310, 492.07), (710.0, 1e-310, 0.022339947661617), (900.0, 5e-324, 1.0)):
+        assert together([claim(1.0), claim(large, small, "add_remove")])[1] == pytest.approx(min(exact, 1.0), rel=1e-4)
 
 
 @pytest.mark.parametrize(

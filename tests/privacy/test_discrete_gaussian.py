@@ -9,7 +9,14 @@ import pytest
 from scipy.special import ndtr
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.discrete_gaussian import Moved, continuous_delta, discrete_delta, gaussian_scale
+from dpsyn.privacy.discrete_gaussian import (
+    Moved,
+    _log_delta,
+    continuous_delta,
+    continuous_mu,
+    discrete_delta,
+    gaussian_scale,
+)
 from dpsyn.privacy.zcdp import zcdp_rho
 
 
@@ -95,6 +102,52 @@ def test_scale_is_as_small_as_the_exact_profile_allows(moved, epsilon, delta):
     # The continuous noise of the same scale is as private to within rounding, and zCDP asks for more.
     assert continuous_delta(length / scale, epsilon) == pytest.approx(delta, rel=1e-2)
     assert 0.8 * length / math.sqrt(2 * zcdp_rho(epsilon, delta)) < scale < length / math.sqrt(2 * zcdp_rho(epsilon, delta))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "largest"),
+    [
+        (0.3, 1e-5, 0.0889834528738118),
+        (0.5, 0.99, 5.319804345725882),
+        (10, 1e-12, 1.3429807286510385),
+        (100, 1e-300, 2.612341134489327),
+        (1e4, 1e-5, 137.227719653342),
+        (1e-7, 1e-300, 2.746275707259712e-09),
+        (1e-10, 1e-300, 2.7606632505830734e-12),
+        (1e-12, 1e-30, 1.2100142311834306e-13),
+        (1e-20, 1e-25, 2.7631656598276332e-21),
+        (1e-100, 0.1, 0.2513226937101481),
+    ],
+)
+def test_mu_is_the_largest_that_is_allowed_and_from_below(epsilon, delta, largest):
+    """Against bisection with 400 digits (mpmath 1.4)."""
+    found = continuous_mu(epsilon, delta)
+    assert largest * (1 - 1e-11) < found < largest
+    assert delta * (1 - 1e-8) < continuous_delta(found, epsilon) <= delta
+
+
+@pytest.mark.parametrize(
+    ("mu", "epsilon", "exact"),
+    [
+        (17083.738440902096, 146443412.91100287, -461.10110236339483),
+        (33.818177326186955, 403.0510688865351, -3.543815018173815e-07),
+        (0.5783393398606723, 0.5825338856265565, -2.781836431928952),
+        (0.006436973436619492, 0.0004836351763346216, -6.060185430040255),
+    ],
+)
+def test_no_rounding_makes_delta_too_small(mu, epsilon, exact):
+    """Logarithms with 420 digits (mpmath 1.4), where rounding comes out on the wrong side if nothing is added for it."""
+    found = _log_delta(mu, epsilon)
+    assert exact < found < exact + (1e-13 if mu < 100 else 1e-8)
+    assert continuous_delta(100.0, 1.0) == 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e50, 1e-5), (1e100, 0.5), (1e-100, 5e-324), (1e100, 5e-324)])
+def test_mu_is_found_at_the_ends_of_what_may_be_asked_for(epsilon, delta):
+    """Where neighbouring doubles of μ have δ of 0 and of 1, the bound μ²/2 < ε decides; δ is at most μ/√(2π)."""
+    found = continuous_mu(epsilon, delta)
+    assert found**2 / 2 < epsilon or found / math.sqrt(2 * math.pi) <= delta
+    assert found > 0.99 * min(math.sqrt(2 * epsilon), epsilon / 40)
 
 
 def test_leaving_coordinates_out_is_never_worse():

@@ -93,6 +93,23 @@ def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells, ask
     assert delta_of(halved[1], halved[0], epsilon / cells) > 0.05  # at full noise: 0
 
 
+@pytest.mark.parametrize(("neighbouring", "moved"), [("add_remove", 1), ("replace_one", 2)])
+def test_counts_cost_what_histograms_leave(neighbouring, moved):
+    number = dpsyn.Attribute("x", "numeric", lower=0, upper=9, bins=3, public=True)
+    spec = dpsyn.PrivacySpec(1.2, 0.01, neighbouring)
+    config = dpsyn.Contingency(cells="present", histogram_share=0.5)
+    mechanism = config.calibrate(spec, dpsyn.Domain.of((*DOMAIN.attributes, number)), 5)
+    assert mechanism.stage.epsilon == pytest.approx(0.6)
+    assert moved / mechanism.release.scale + mechanism.stage.epsilon <= 1.2 * (1 + 1e-12)
+
+
+def test_cells_are_in_lexicographic_order_however_often_they_are_there():
+    codes = np.array([[2, 0], [0, 1], [2, 1], [2, 1], [2, 1], [0, 1], [1, 3]], dtype=np.int32)
+    present, counts = CodedRows(codes, (4, 4)).different()
+    assert present.tolist() == [[0, 1], [1, 3], [2, 0], [2, 1]]
+    assert counts.tolist() == [2, 1, 1, 3]
+
+
 def test_only_cells_that_pass_the_threshold_are_released():
     rows = [("p", "p")] * 6 + [("q", "s")] * 2 + [("r", "r")]
 

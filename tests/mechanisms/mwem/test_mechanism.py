@@ -111,6 +111,18 @@ def test_nothing_but_choices_and_counts_is_learned_of_the_records(output: str) -
     np.testing.assert_array_equal(found[0][1]["model"].weights, found[1][1]["model"].weights)
 
 
+@pytest.mark.parametrize("measured", ["cells", "tables"])
+def test_there_are_as_many_questions_where_nothing_is_off(measured: str) -> None:
+    """How many there are must not tell that the weights fit already."""
+    asked = []
+    for counts in ([2] * 6, [12, 0, 0, 0, 0, 0]):
+        noise = Exact()
+        table = table_of(counts)
+        mechanism_of(table, rounds=3, measured=measured)._run(noise, table, lambda step, share: None)
+        asked.append([call.kind for call in noise.calls])
+    assert asked[0] == asked[1] == ["choice", "laplace"] * 3
+
+
 def test_the_first_round_follows_its_law_and_no_other() -> None:
     """One round from uniform weights: which cell is chosen, against probabilities that are worked out here."""
     table = table_of([30, 0, 0, 0, 0, 0])

@@ -175,6 +175,11 @@ def test_the_ledger_looks_at_every_neighbour(case, neighbouring, noise):
     for row in moved:
         mine = [(int((row[of_part == number] > 0).sum()), int(row[of_part == number].max())) for number in numbers]
         assert any(all(m <= most and v <= step for (m, v), (most, step) in zip(mine, at, strict=True)) for at in looked_at)
+    # The parts that are shown as costs are those of the worst neighbour, so that they add up to what was asked for.
+    costs = [sum(part.weight * part.moved * part.step for part in parts) for parts in ledger.neighbours]
+    assert costs[0] == max(costs)
+    if noise == "laplace":
+        assert sum(entry["epsilon"] for entry in ledger.entries) == pytest.approx(0.7, rel=1e-9)
     if case.startswith("walsh") and neighbouring == "replace_one":
         assert len(looked_at) > 1  # no number of changed columns is the worst for every order
 

@@ -94,6 +94,20 @@ def test_where_the_number_of_rows_is_a_secret_it_is_counted_with_noise_first() -
     ]
 
 
+@pytest.mark.parametrize("off", [-300, 300])
+def test_how_large_tables_may_be_follows_from_the_noisy_count_alone(off: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Off(Exact):
+        def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+            return super().discrete_laplace(values, scale) + off * (values.shape == (1,))
+
+    asked: list[int] = []
+    real = PrivBayesMechanism._largest_table
+    monkeypatch.setattr(PrivBayesMechanism, "_largest_table", lambda self, rows: asked.append(rows) or real(self, rows))
+    mechanism = dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(1.0, 0.0, "add_remove"), CAR.domain, CAR.n)
+    mechanism._run(Off(), CAR, lambda step, share: None)
+    assert asked == [CAR.n + off]
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize(
     ("columns", "neighbouring", "moved"),
