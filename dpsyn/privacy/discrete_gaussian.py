@@ -62,7 +62,7 @@ def _log_delta(mu: float, epsilon: float) -> float:
     """ln δ(ε) of Gaussian noise at μ, with what may be lost to rounding added: 1e-14, and as much of what t is made of.
 
     With t = ε/μ - μ/2 and w(x) = erfcx(x/√2), δ(ε) is e^{-t²/2} (w(t) - w(t + μ))/2. For a small μ that is a difference of
-    equal numbers; then -w'(x)/2 = 1/√(2π) - x·w(x)/2 is summed from t to t + μ instead.
+    equal numbers; then -w'(x) = √(2/π) - x·w(x) is summed over t to t + μ instead.
     """
     from scipy.integrate import fixed_quad
     from scipy.special import erfcx, log_ndtr
@@ -72,10 +72,18 @@ def _log_delta(mu: float, epsilon: float) -> float:
     at, half = epsilon / mu, mu / 2
     t = min(at - half - _ROUNDING * (at + half), _FAR)
     if mu <= 1:
-        slope = fixed_quad(lambda x: math.sqrt(2 / math.pi) - (t + x * mu) * erfcx((t + x * mu) / _ROOT), 0, 1, n=12)[0] / 2
+        slope = fixed_quad(_minus_twice_the_slope, 0, 1, (t, mu), n=12)[0] / 2
         return float(-t * t / 2 + math.log(mu) + math.log(slope)) + _ROUNDING
     kept = -t * t / 2 + math.log(erfcx((t + mu) / _ROOT) / 2) - log_ndtr(-t)
     return float(log_ndtr(-t) + math.log(-math.expm1(min(kept, 0.0)))) + _ROUNDING
+
+
+def _minus_twice_the_slope(along: Floats, t: float, mu: float) -> Floats:
+    """-w' at t + μ·along."""
+    from scipy.special import erfcx
+
+    x = t + along * mu
+    return np.asarray(math.sqrt(2 / math.pi) - x * erfcx(x / _ROOT))
 
 
 def discrete_delta(moved: Sequence[Moved], scale: float, epsilon: float) -> float:
