@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -35,6 +36,10 @@ def within_memory(stream: IO[bytes], title: str) -> bytes:
         DataError: it is more than this process may take.
     """
     most, parts, size = available_memory(), [], 0
+    with suppress(OSError, AttributeError):  # what is no file has no size
+        whole = os.fstat(stream.fileno()).st_size
+        if 2 * whole > most:
+            raise DataError(f"{title} holds {gigabytes(whole)}, which does not fit into memory: take fewer rows")
     while part := stream.read(_PART):
         parts.append(part)
         size += len(part)

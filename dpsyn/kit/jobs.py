@@ -27,7 +27,7 @@ import psutil
 from dpsyn.kit import visitor
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.kit.visitor import Visitor
-from dpsyn.kit.worker import CONTROL, PAUSE, SHARE, Outcome
+from dpsyn.kit.worker import CONTROL, FOLDER, PAUSE, SHARE, Outcome
 
 _WAIT = 0.02
 
@@ -111,7 +111,13 @@ class Job:
             stderr=work.messages,
             close_fds=True,
             pass_fds=(work.control.fileno(),),
-            env={**os.environ, CONTROL: str(work.control.fileno()), SHARE: str(memory), "TMPDIR": work.folder},
+            env={
+                **os.environ,
+                CONTROL: str(work.control.fileno()),
+                SHARE: str(memory),
+                FOLDER: work.folder,
+                "TMPDIR": work.folder,
+            },
             start_new_session=True,
         )
 

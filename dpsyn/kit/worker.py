@@ -3,7 +3,7 @@
 Standard input: a pickled pair ("module:function", keyword arguments). Standard output: a pickled :class:`Outcome`.
 Standard error: one JSON line ``{"step": …, "share": …}`` per step, and ``{"record": …}`` for what is handed out on the way.
 The descriptor named by the environment variable ``CONTROL`` holds one byte that says whether to pause; ``SHARE`` holds the
-bytes of memory that the process may take. Started by
+bytes of memory that the process may take, and ``FOLDER`` where it puts its files. Started by
 :func:`dpsyn.kit.jobs.start`, which imports this module under its name: run as ``__main__`` its classes could not be
 unpickled on the other side.
 """
@@ -14,6 +14,7 @@ import json
 import os
 import pickle
 import resource
+import shutil
 import signal
 import sys
 import threading
@@ -30,7 +31,7 @@ from dpsyn.kit import faults
 from dpsyn.memory import allow
 from dpsyn.notation import gigabytes
 
-CONTROL, SHARE = "DPSYN_JOB_CONTROL", "DPSYN_JOB_MEMORY"
+CONTROL, SHARE, FOLDER = "DPSYN_JOB_CONTROL", "DPSYN_JOB_MEMORY", "DPSYN_JOB_FOLDER"
 PAUSE = b"P"
 _WATCH = 1.0
 _NICE = 5
@@ -89,6 +90,8 @@ def _end_with_parent() -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_WATCH)
+        if FOLDER in os.environ:
+            shutil.rmtree(os.environ[FOLDER], ignore_errors=True)
         os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()

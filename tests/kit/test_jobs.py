@@ -121,6 +121,20 @@ def test_what_a_killed_job_has_spilled_goes_with_it(how):
     assert not Path(folder).parent.exists()
 
 
+def test_what_a_killed_server_leaves_is_taken_away_by_its_jobs(tmp_path):
+    server = subprocess.Popen(
+        [sys.executable, "-c", "from tests.kit.test_jobs import *; job = start(linger); time.sleep(600)"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        cwd=Path(__file__).parents[2],
+    )
+    watched = psutil.Process(server.pid)
+    wait_for(lambda: any(child.num_threads() > 1 for child in watched.children()), 60)
+    assert len(list(tmp_path.glob("dpsyn-job-*"))) == 1
+    server.kill()
+    server.wait()
+    wait_for(lambda: not list(tmp_path.iterdir()))
+
+
 def test_cancel_kills_the_process():
     job = start(linger)
     wait_for(lambda: job.progress()[0] == "lingering")

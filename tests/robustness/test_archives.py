@@ -233,6 +233,13 @@ def test_a_damaged_release_is_set_aside_and_the_rest_opens(name: str) -> None:
     assert said in why
 
 
+def test_of_very_many_wrong_entries_the_first_are_named() -> None:
+    found = read_archive(json.dumps({"format": "dpsyn runs", "version": 1, "runs": [{"label": "x"}] * 5_000}))
+    assert len(found.set_aside) == 51
+    assert found.set_aside[49].startswith("run 50 (x): ")
+    assert found.set_aside[50] == "run: 4,950 more that cannot be read"
+
+
 STATED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "nothing requested": lambda e, r: r["settings"].pop("requested"),
     "odd request": lambda e, r: r["settings"].update(requested="all"),

@@ -121,14 +121,14 @@ def test_a_damaged_result_is_set_aside_and_its_cell_can_be_run_again(folder: Pat
 
 
 def test_what_is_gone_between_two_looks_is_no_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone, read = a_release(folder), Path.read_bytes
+    gone, read = a_release(folder), Path.open
 
-    def vanish(path: Path) -> bytes:
+    def vanish(path: Path, mode: str) -> Any:
         if path == gone:
             raise FileNotFoundError(2, "it is not there", str(path))
-        return read(path)
+        return read(path, mode)
 
-    monkeypatch.setattr(Path, "read_bytes", vanish)
+    monkeypatch.setattr(Path, "open", vanish)
     found = Workspace(folder).read()
     assert (len(found.releases), found.set_aside) == (2, [])
 
@@ -209,6 +209,14 @@ def test_poison_is_not_stored_and_comparison_opens_for_every_later_visit(folder:
     first, _, third = json.loads(OLD.read_bytes())["runs"]
     forged = poison(json.loads(json.dumps(first)), "forged")
     forged["record"]["record"]["settings"] |= {"ledger": [{"share": "x"}], "requested": None}
+    forged["record"]["measured"] = {
+        "when": "2020-01-01T00:00:00Z",
+        "fingerprint": "x",
+        "rows": 3,
+        "target": None,
+        "measures": dict.fromkeys(["ε", "δ", "Name", "Status", "Settings", "Predicted", "1-way error, mean"], 0.25),
+        "references": {name: {"Name": 0.1} for name in ("ε", "Name", "1-way error, mean")},
+    }
     seconds = poison(json.loads(json.dumps(third)), "seconds")
     seconds["record"]["seconds"] = "x"
     tried = json.loads(OLD.read_bytes())["experiments"][0]

@@ -102,13 +102,17 @@ def listing(current: Dataset, releases: Sequence[MadeRelease], key: str = "runs"
         if made.measured is not None:
             whose = "real rows" if is_of(found["fingerprint"], mark) else "rows of other data or another held-out share"
             facts["Measured against"] = f"{found['rows']:,} {whose}, {_moment(found['when'])}"
-        lines.append(_line(made) | facts | {k: round(v, 4) for k, v in found["measures"].items()})
-        measures |= dict.fromkeys(found["measures"])
+        line = _line(made) | facts
+        # A file that was read may call its measures as it likes.
+        values = {name: round(value, 4) for name, value in found["measures"].items() if name not in line}
+        lines.append(line | values)
+        measures |= dict.fromkeys(values)
         for measure, heights in found["references"].items():
             for name, height in heights.items():
                 # The same floor was measured with every release: it has one line for every data and target.
-                line = f"{name}, {found['fingerprint']}, {found['target']}"
-                beside.setdefault(line, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
+                if measure in values:
+                    key = f"{name}, {found['fingerprint']}, {found['target']}"
+                    beside.setdefault(key, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
     table = pd.DataFrame([*lines, *beside.values()])
     first = ["Name", "ε", "δ", "Status", "Settings", *measures]
     table = table[[*first, *(name for name in table.columns if name not in first)]]

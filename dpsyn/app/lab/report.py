@@ -98,7 +98,7 @@ def _data(current: visit.Dataset) -> Section:
     )
     rows = f"{current.table.n:,} rows, {len(current.table.domain)} columns. The domain is {confirmed}."
     split = f"Mechanisms learn from {learn.n:,} rows; {held_out.n if held_out else 0:,} are held out to measure against."
-    return Section("The data", PUBLIC, [rows, split, table])
+    return Section("The data", PUBLIC if current.table.domain.is_public else PRIVATE, [rows, split, table])
 
 
 def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:

@@ -33,9 +33,12 @@ def workspace_bar() -> None:
         )
     set_aside: list[str] = st.session_state.get("set_aside", [])
     if set_aside:
-        more = [f"and {len(set_aside) - _SHOWN} more"] if len(set_aside) > _SHOWN else []
-        lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *more])
+        first, others = set_aside[:_SHOWN], set_aside[_SHOWN:]
+        lines = "\n".join(f"- {escape.markdown(said)}" for said in first)
         st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
+        if others:
+            with st.expander(f"{len(others):,} more were set aside"):
+                st.code("\n".join(map(escape.plain, others)), language=None, height=200, wrap_lines=True)
     if workspace is None:
         st.caption(
             "Reloading the page deletes releases and experiments. "

@@ -30,6 +30,8 @@ T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
 FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
 _MOST_CELLS = 20_000
+_MOST_NAMED = 50
+"""Wrong entries of a list that are named; the others are counted."""
 
 
 class _Measured(TypedDict):
@@ -339,13 +341,18 @@ def read_entries(entries: Any, read: Callable[[int, Any], T], what: str, set_asi
     """
     if not isinstance(entries, list):
         raise DataError(f"each {what} must stand in a list")
-    found = []
+    found, wrong = [], 0
     for number, entry in enumerate(entries, start=1):
         try:
             found.append(read(number, entry))
         except DpsynError as fault:
+            wrong += 1
+            if wrong > _MOST_NAMED:
+                continue
             called = entry.get("label", entry.get("name")) if isinstance(entry, dict) else None
             set_aside.append(f"{what} {number}{f' ({called[:60]})' if isinstance(called, str) else ''}: {fault}")
+    if wrong > _MOST_NAMED:
+        set_aside.append(f"{what}: {wrong - _MOST_NAMED:,} more that cannot be read")
     return found
 
 

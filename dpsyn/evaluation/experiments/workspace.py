@@ -39,6 +39,7 @@ from dpsyn.evaluation.experiments.archive import (
 )
 from dpsyn.evaluation.experiments.rows import rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.memory import within_memory
 from dpsyn.schema import checked, read_json
 
 T = TypeVar("T")
@@ -184,9 +185,12 @@ def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[
     try:
         if path.exists() and not path.is_file():
             raise DataError("it is no file")  # reading a pipe would wait for somebody to write to it
-        return [read(path.read_bytes())]
+        with path.open("rb") as stream:
+            return [read(within_memory(stream, path.name))]
     except FileNotFoundError:
         return []
+    except MemoryError:
+        set_aside.append(f"{path}: it does not fit into memory")
     except OSError as fault:
         set_aside.append(f"{path}: it cannot be read ({fault.strerror})")
     except DpsynError as fault:

@@ -16,6 +16,7 @@ import pytest
 
 from dpsyn.errors import DataError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace, read_archive
+from dpsyn.evaluation.experiments.archive import Archive
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments.test_archive import AWKWARD, check_the_old_ones, kept
@@ -119,6 +120,26 @@ def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
             do()
     with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
         workspace.add_result(planned(), result(0))
+
+
+def test_a_file_that_is_too_large_is_set_aside_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.keep(kept())
+    with (tmp_path / "releases" / "large.json").open("wb") as file:
+        file.truncate(1 << 43)
+    (tmp_path / "releases" / "many.json").write_text("{}")
+
+    def reading(data: bytes) -> Archive:
+        if data == b"{}":
+            raise MemoryError
+        return read_archive(data)
+
+    monkeypatch.setattr("dpsyn.evaluation.experiments.workspace.read_archive", reading)
+    found = workspace.read()
+    assert len(found.releases) == 1
+    large, many = sorted(found.set_aside)
+    assert "large.json: large.json holds 8,796 GB, which does not fit into memory" in large
+    assert many.endswith("many.json: it does not fit into memory")
 
 
 def test_what_is_no_file_is_set_aside(tmp_path: Path) -> None:
