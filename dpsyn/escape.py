@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BLANK = re.compile(r"[^\S\N{NO-BREAK SPACE}]")
-# Characters that control a terminal or turn the direction of writing: what is read would not be what is there.
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Characters that control a terminal or turn the direction of writing, and halves of characters, which cannot be written at
+# all: what is read would not be what is there.
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKDOWN = re.compile(r"[\\`*_~$\[\]<>|]|&(?=#|\w+;)|:(?=\S)")
 # What begins a list, a heading or a line across the page where the text begins a paragraph.
 _FIRST_WORD = re.compile(r"\d+(?=[.)](?: |$))|(?=[#+=-]+(?: |$))")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dpsyn.errors import DataError, shown
@@ -37,14 +39,26 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_json(data: bytes | str) -> Any:
+@dataclass(frozen=True)
+class Damaged:
+    """Stands for a piece of JSON that cannot be read: :func:`checked` refuses what holds it, and says why."""
+
+    why: str
+
+
+def read_json(data: bytes | str, *, damaged: bool = False) -> Any:
     """What JSON text says. A number that is not finite stays a text, so that it is no number for :func:`checked`.
+
+    Args:
+        data: the text.
+        damaged: an object with a name twice and a number of too many digits become :class:`Damaged`, and the rest is read.
 
     Raises:
         DataError: it is no JSON, is nested too deeply, or has a name twice in one object.
     """
+    pairs, whole = (_or_damaged(once), _or_damaged(int)) if damaged else (once, None)
     try:
-        return json.loads(data, parse_float=_finite, parse_constant=str, object_pairs_hook=once)
+        return json.loads(data, parse_float=_finite, parse_int=whole, parse_constant=str, object_pairs_hook=pairs)
     except DataError:
         raise
     except (ValueError, TypeError, RecursionError) as fault:
@@ -72,7 +86,21 @@ def checked(kind: type[T], data: Any) -> T:
         raise DataError(f"{place}: {said[0].lower()}{said[1:]}" if place else said) from fault
 
 
+def _or_damaged(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def tried(text: Any) -> Any:
+        try:
+            return read(text)
+        except DataError as fault:
+            return Damaged(str(fault))
+        except ValueError:
+            return Damaged(f"a whole number has {len(text):,} digits")
+
+    return tried
+
+
 def _within(data: Any, levels: int) -> bool:
+    if isinstance(data, Damaged):
+        raise DataError(data.why)
     if isinstance(data, str):
         return data.isascii() or not re.search("[\ud800-\udfff]", data)
     parts = [*data, *data.values()] if isinstance(data, dict) else data if isinstance(data, list) else ()

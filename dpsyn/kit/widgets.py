@@ -261,8 +261,11 @@ def _in_table(text: str) -> str:
     return escape.markdown(re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text))
 
 
-def with_thousands(frame: pd.DataFrame) -> Styler:
-    """The table for ``st.dataframe``, whole numbers written as 20,000 and others with four digits; it sorts by value."""
+def with_thousands(frame: pd.DataFrame) -> Styler | pd.DataFrame:
+    """The table for ``st.dataframe``, whole numbers written as 20,000 and others with four digits; it sorts by value. A very
+    large one stays as it is."""
+    if frame.size > pd.get_option("styler.render.max_elements"):
+        return frame
     formats: dict[Any, Any] = {}
     for place, name in enumerate(frame.columns):
         if pd.api.types.is_integer_dtype(frame.dtypes.iloc[place]):

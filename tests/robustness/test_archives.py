@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpsyn
+from dpsyn import escape
 from dpsyn.app.lab.releases import _line, _settings
 from dpsyn.app.lab.report import _release
 from dpsyn.app.state import total_claim
@@ -233,6 +234,21 @@ def test_a_damaged_release_is_set_aside_and_the_rest_opens(name: str) -> None:
     assert said in why
 
 
+def test_what_cannot_be_read_inside_an_entry_sets_this_entry_aside_alone() -> None:
+    """A name twice, a number of too many digits, half of a character in the name that it would be called by."""
+    first, third = entries()[0][1], entries()[2][1]
+    good, marked = json.dumps(third), json.dumps({**first, "seconds": "HERE"})
+    damaged = [marked.replace('"HERE"', '1, "made": 2'), marked.replace('"HERE"', "9" * 5_000)]
+    damaged.append(json.dumps({"label": "1 · \ud800"}))
+    found = read_archive(f'{{"format": "dpsyn runs", "version": 1, "runs": [{", ".join([*damaged, good])}]}}')
+    assert len(found.releases) == 1
+    twice, long, half = found.set_aside
+    assert twice == "run 1: the name 'made' stands twice in one JSON object; take one of the two out"
+    assert long == "run 2 (1 · Noisy reweighting no. 1): a whole number has 5,000 digits"
+    assert half.startswith("run 3 (1 · \ud800): ")
+    assert escape.markdown(half).encode()
+
+
 def test_of_very_many_wrong_entries_the_first_are_named() -> None:
     found = read_archive(json.dumps({"format": "dpsyn runs", "version": 1, "runs": [{"label": "x"}] * 5_000}))
     assert len(found.set_aside) == 51
@@ -364,7 +380,10 @@ FILES: dict[str, tuple[Callable[[], bytes | str], str]] = {
         lambda: '{"format": "dpsyn runs", "version": 1, "runs": ' + "[" * 100_000 + "]" * 100_000 + "}",
         "no JSON file",
     ),
-    "a number of 5,000 digits": (lambda: json.dumps(HEAD)[:-1] + ', "x": 1' + "0" * 5_000 + "}", "no JSON file"),
+    "a number of 5,000 digits": (
+        lambda: json.dumps(HEAD)[:-1] + ', "runs": 1' + "0" * 5_000 + "}",
+        "each run must stand in a list",
+    ),
     "list": (lambda: "[]", "holds no dpsyn runs"),
     "number": (lambda: "1", "holds no dpsyn runs"),
     "later": (lambda: json.dumps(HEAD | {"version": 2}), "of version 2"),

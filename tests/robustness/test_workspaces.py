@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -123,10 +124,10 @@ def test_a_damaged_result_is_set_aside_and_its_cell_can_be_run_again(folder: Pat
 def test_what_is_gone_between_two_looks_is_no_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone, read = a_release(folder), Path.open
 
-    def vanish(path: Path, mode: str) -> Any:
+    def vanish(path: Path, *args: Any, **more: Any) -> Any:
         if path == gone:
             raise FileNotFoundError(2, "it is not there", str(path))
-        return read(path, mode)
+        return read(path, *args, **more)
 
     monkeypatch.setattr(Path, "open", vanish)
     found = Workspace(folder).read()
@@ -226,6 +227,9 @@ def test_poison_is_not_stored_and_comparison_opens_for_every_later_visit(folder:
 
     a_release(folder).write_text(json.dumps({"format": "dpsyn runs", "version": 1, "runs": [seconds]}))
     a_result(folder).write_text("{")
+    unnameable = os.fsencode(folder) + b"/releases/r\xe9sum\xe9.json"
+    with open(unnameable, "wb"):  # a name that is no Unicode
+        pass
     visit = comparison()
     visit.text_input(key="workspace_folder").set_value(str(folder)).run()
     finish_job(visit.button(key="workspace_open").click().run())

@@ -19,6 +19,7 @@ from dpsyn.errors import InputError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
+from dpsyn.evaluation.experiments.run import MOST_MEASURES
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
@@ -105,17 +106,17 @@ def listing(current: Dataset, releases: Sequence[MadeRelease], key: str = "runs"
         line = _line(made) | facts
         # A file that was read may call its measures as it likes.
         values = {name: round(value, 4) for name, value in found["measures"].items() if name not in line}
-        lines.append(line | values)
         measures |= dict.fromkeys(values)
+        lines.append(line | values)
         for measure, heights in found["references"].items():
             for name, height in heights.items():
                 # The same floor was measured with every release: it has one line for every data and target.
                 if measure in values:
-                    key = f"{name}, {found['fingerprint']}, {found['target']}"
-                    beside.setdefault(key, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
+                    which = f"{name}, {found['fingerprint']}, {found['target']}"
+                    beside.setdefault(which, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
     table = pd.DataFrame([*lines, *beside.values()])
-    first = ["Name", "ε", "δ", "Status", "Settings", *measures]
-    table = table[[*first, *(name for name in table.columns if name not in first)]]
+    first = ["Name", "ε", "δ", "Status", "Settings", *[*measures][:MOST_MEASURES]]
+    table = table[[*first, *(name for name in table.columns if name not in first and name not in measures)]]
     pinned = {"Name": st.column_config.TextColumn(pinned=True)}
     st.dataframe(widgets.with_thousands(table), hide_index=True, placeholder="—", column_config=pinned)
     edit(releases, key)

@@ -20,11 +20,11 @@ from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
-from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.evaluation.experiments.run import CellResult, few_enough
 from dpsyn.mechanisms.base import Config, Release
 from dpsyn.mechanisms.records import Recalibrated, Record, plain_config, recalibrated
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.schema import checked, read_json
+from dpsyn.schema import Damaged, checked, read_json
 
 T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
@@ -160,6 +160,8 @@ class MadeRelease:
         domain, seed, seeded = Domain.from_dict(entry["record"]["domain"]), made.get("seed"), record["demonstration"]
         if seed is not None and not (seeded and min(seed if isinstance(seed, list) else [seed], default=-1) >= 0):
             raise DataError(f"only a demonstration has a seed, which is of whole numbers from 0, not {seed!r}")
+        if measured is not None:
+            few_enough(measured["measures"])
         rows = rows_from_csv(found["rows"], domain)
         claim = recalibrated(record, made.get("config"), domain, len(rows))
         return cls(
@@ -320,9 +322,11 @@ def read_archive(data: bytes | str) -> Archive:
         DataError: it is no such file, or of a later version.
     """
     try:
-        found = read_json(data)
+        found = read_json(data, damaged=True)
     except DataError as fault:
-        raise DataError("this is no JSON file; choose one that “Export” on this page has made") from fault
+        raise DataError("this is no JSON file, or it is nested too deeply; choose one that “Export” has made") from fault
+    if isinstance(found, Damaged):
+        raise DataError(found.why)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise DataError("this JSON file holds no dpsyn runs; choose one that “Export” on this page has made")
     if found.get("version") != VERSION:

@@ -147,7 +147,8 @@ def _draw_panel(
     # What is 0 has no place on a logarithmic axis: it stands at the lower end.
     least = 0.7 * min(numbers) if log and any(p.mean <= 0 for p in points) else min(numbers)
     low, high = (math.log10(least), math.log10(max(numbers))) if log else (least, max(numbers))
-    bottom, top = low - 0.05 * (high - low or 1.0), high + 0.05 * (high - low or 1.0)
+    beyond = 0.05 * (high - low or max(abs(high), 1.0))
+    bottom, top = low - beyond, high + beyond
 
     def place_of(height: float) -> float:
         return math.log10(max(height, least)) if log else height
@@ -178,13 +179,15 @@ def _draw_panel(
     for name, (height, colour, dash) in across.items():
         figure.add_trace(_across(every, height, name, colour, dash), **where)
         ends.append((escape.chart(name), height, colour))
-    figure.update_yaxes(title_text=measure, gridcolor=GRID, zeroline=False, range=[bottom, top], **where)
+    figure.update_yaxes(
+        title_text=escape.chart(shorten(measure, _LONGEST)), gridcolor=GRID, zeroline=False, range=[bottom, top], **where
+    )
     if log:
         ticks = _log_ticks(numbers)
         written = [_plain(tick) for tick in ticks]
         figure.update_yaxes(type="log", tickmode="array", tickvals=ticks, ticktext=written, **where)
     first, last = ((math.log10(v) if axis.logarithmic else v) for v in (min(every), max(every)))
-    pad = 0.06 * (last - first or 1.0)
+    pad = 0.06 * (last - first or max(abs(last), 1.0))
     figure.update_xaxes(title_text=axis.label, gridcolor=GRID, zeroline=False, range=[first - pad, last + pad], **where)
     if axis.logarithmic:
         ticks = sorted(set(every))
@@ -348,6 +351,7 @@ def draw_spread(points: Sequence[Point], measure: str, vary: str) -> go.Figure |
     for at, (name, values) in enumerate(parts.items()):
         bars = go.Bar(y=names, x=values, orientation="h", name=name, marker=bar_style(at))
         figure.add_trace(bars.update(hovertemplate=f"%{{y}}<br>{name}: %{{x:.3g}}<extra></extra>"))
-    figure.update_xaxes(title_text=f"standard deviation of {measure}", gridcolor=GRID, rangemode="tozero")
+    spread = escape.chart(f"standard deviation of {shorten(measure, _LONGEST)}")
+    figure.update_xaxes(title_text=spread, gridcolor=GRID, rangemode="tozero")
     figure.update_yaxes(autorange="reversed", automargin=True)
     return finish(figure, "Where the spread comes from", height=max(240, 110 + 34 * len(told)), entries=2)

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
@@ -36,6 +36,8 @@ OVER_BUDGET = "over budget"
 OTHER_NEIGHBOURS = "other neighbours"
 POLL = 0.2
 """Seconds between two looks at whether the work is paused."""
+MOST_MEASURES = 200
+"""Of a release or a draw: our own have some dozens."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -104,9 +106,20 @@ class CellResult:
         if result.guarantee or result.budget != ON_BUDGET:
             Guarantee.from_dict(result.guarantee)
         for draw in result.measures:
+            few_enough(draw)
             for number in draw.values():  # their squares are summed
                 checks.number("measures", number, -checks.LARGEST_SCALE, checks.LARGEST_SCALE)
         return result
+
+
+def few_enough(measures: Mapping[str, float]) -> None:
+    """A table has a column for every measure.
+
+    Raises:
+        DataError: there are too many.
+    """
+    if len(measures) > MOST_MEASURES:
+        raise DataError(f"measures: {len(measures):,} are too many; at most {MOST_MEASURES} can be shown")
 
 
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:

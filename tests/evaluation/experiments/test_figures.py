@@ -57,6 +57,20 @@ def test_an_experiment_without_results_has_a_figure() -> None:
     assert len(draw_curves({"error": []}, "epsilon", wish=0.1).data) == 1
 
 
+@pytest.mark.parametrize("mean", [1e17, 1e100, -1e100])
+def test_equal_numbers_have_a_figure_whatever_their_size(mean: float) -> None:
+    low, high = draw_curves({"R² of x": [point("a", 1, mean), point("a", 2, mean)]}, "epsilon").layout.yaxis.range
+    assert low < mean < high
+
+
+def test_the_name_of_a_measure_is_no_mark_up() -> None:
+    name = '<a href="http://example.org">here</a>'
+    spread = draw_spread(POINTS, name, "epsilon")
+    for axis in (draw_curves({name: POINTS}, "epsilon").layout.yaxis, spread.layout.xaxis):
+        assert "<" not in axis.title.text
+        assert "&lt;a href=" in axis.title.text
+
+
 def test_unknown_axes_are_refused() -> None:
     with pytest.raises(ParameterError):
         draw_curves({"error": POINTS}, "colour")
