@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks, units
-from dpsyn.cells import floats, is_unicode, plain, settled
+from dpsyn.cells import floats, is_unicode, plain, settled, undecimal
 from dpsyn.dates import FIRST_DAY, LAST_DAY, day_texts, days, local_moments
 from dpsyn.errors import DomainError, ParameterError, quoted, shown
 
@@ -347,7 +347,8 @@ class Attribute:
             positions, values = pd.factorize(day_texts(self._column(column)))
         except (TypeError, ArithmeticError) as error:
             raise self._wrong("a cell holds a list or another nested value; it must hold single values") from error
-        known = pd.Index(list(self.categories), dtype=object).get_indexer(pd.Index(values).astype(object)).astype(np.int32)
+        different = pd.Index([undecimal(value) for value in pd.Index(values).astype(object)], dtype=object)
+        known = pd.Index(list(self.categories), dtype=object).get_indexer(different).astype(np.int32)
         empty = np.asarray(positions < 0)
         return np.append(known, np.int32(-1))[positions], empty
 

@@ -46,6 +46,13 @@ def _within_reach(value: Any) -> Any:
     return value if isinstance(value, str | int | float | np.number) and not isinstance(value, np.complexfloating) else None
 
 
+def undecimal(value: Any) -> Any:
+    """A decimal as the float that is written alike, 0.19; any other value as it is."""
+    if isinstance(value, Decimal) and value.is_finite() and Decimal(repr(float(value))) == value:
+        return float(value)
+    return value
+
+
 def settled(values: pd.Series[Any]) -> pd.Series[Any]:
     """A column of Python values with the narrowest type: whole numbers with gaps become Int64 and stay exact."""
     if values.dtype != object:
@@ -53,4 +60,6 @@ def settled(values: pd.Series[Any]) -> pd.Series[Any]:
     empty = values.isna()
     if empty.any() and not empty.all() and all(type(v) is int and abs(v) < 2**63 for v in values[~empty].unique()):
         return values.where(~empty, 0).astype("int64").astype("Int64").mask(empty)
+    if any(type(v) is int and abs(v) > 2**53 for v in values[~empty].unique()) and any(type(v) is float for v in values):
+        return values  # floats would change the whole number
     return values.infer_objects()

@@ -8,7 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,6 +34,9 @@ from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS
 from dpsyn.places import HOME
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SYNTHETIC = "synthetic rows"
 MANY_CATEGORIES = 500
@@ -270,6 +273,24 @@ def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | 
     return place, record
 
 
+def _write_parquet(rows: pd.DataFrame, place: Path) -> None:
+    """Dates as days; as texts what is of several types, or larger than 64 bits, which Parquet has not."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns, texts = {}, []
+    for name, column in rows.items():
+        try:
+            found = pa.array(column, from_pandas=True)
+        except (pa.ArrowException, OverflowError):
+            found = pa.array(column.map(str, na_action="ignore"), pa.string(), from_pandas=True)
+            texts.append(quoted(name))
+        columns[str(name)] = found.cast(pa.date32()) if pa.types.is_timestamp(found.type) else found
+    if texts:
+        note(f"Parquet has no columns of several types: {', '.join(texts)} became text")
+    parquet.write_table(pa.table(columns), place)
+
+
 @dpsyn.command()
 @click.argument("file", type=click.Path())
 @click.option("--mechanism", type=click.Choice(list(MECHANISMS)), default="noisy_reweighting", show_default=True)
@@ -317,7 +338,7 @@ def generate(
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
         if place is not None and place.suffix.lower() in PARQUET:
-            release.rows.to_parquet(place, index=False)
+            _write_parquet(release.rows, place)
         elif place is not None:
             place.write_bytes(escape.csv(release.rows, guarded=guard))
         else:

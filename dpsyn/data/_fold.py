@@ -35,7 +35,7 @@ from dpsyn.data._words import (
     ways_to_write,
     zoned,
 )
-from dpsyn.data.infer import FEW_INTEGERS, POINT, POINT_AND_THREE, Column, category_of, infer_texts
+from dpsyn.data.infer import COMMA_AND_THREE, FEW_INTEGERS, POINT, POINT_AND_THREE, Column, category_of, infer_texts
 from dpsyn.dates import days, local_moments, timed, written_as_numbers
 from dpsyn.errors import DataError
 from dpsyn.units import fineness
@@ -189,7 +189,7 @@ class TextFold(Fold):
         self._strip = strip
         self._decimal_comma = decimal_comma
         self._attribute = attribute
-        self._find = category_of(attribute) if attribute and not attribute.is_binned else None
+        self._find = category_of(attribute, decimal_comma=decimal_comma) if attribute and not attribute.is_binned else None
         self._taken: collections.Counter[str] = collections.Counter()
         self._spaces: collections.Counter[tuple[int, int]] = collections.Counter()
 
@@ -228,7 +228,12 @@ class TextFold(Fold):
             for kind in (not_whole, *patterns, ~written_as_numbers(values), large):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
-            kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)
+            comma = matches(texts, ",")
+            kept |= (
+                _some(comma, 1)
+                | _some(comma & ~matches(texts, COMMA_AND_THREE), 1)
+                | _some(~matches(texts, COMMA_NUMBER), 1)
+            )
         for written in ways_to_write(self._values.drop_null()[0].as_py()):
             days = _days(read_dates(texts, written))
             kept |= _bounds(days) | _some(zoned(texts), 1) | _some(np.isnan(days))

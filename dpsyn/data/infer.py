@@ -24,6 +24,7 @@ from dpsyn.data import _identifiers
 from dpsyn.data._nearly import nearly
 from dpsyn.data._words import (
     CODE_LIKE,
+    COMMA_NUMBER,
     EXACT,
     ISO,
     LEADING_ZERO,
@@ -61,6 +62,7 @@ TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "
 
 POINT = r"\."
 POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
+COMMA_AND_THREE = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _BINS = 10
 _DIGITS = 17
 """As many as a double has at most where it is written in full."""
@@ -117,6 +119,12 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             notes.append(
                 f"Column {quoted(name)}: every number with a point has three digits after it, and was read as a "
                 "decimal; if the point separates thousands, take it out of the file."
+            )
+        commas = words.texts.filter(matches(words.texts, ","))
+        if decimal_comma and len(words.texts) > 1 and len(commas) and matches(commas, COMMA_AND_THREE).all():
+            notes.append(
+                f"Column {quoted(name)}: every number with a comma has three digits after it, and was read as a "
+                "decimal; if the comma separates thousands, take it out of the file."
             )
         codes = np.flatnonzero(matches(words.texts, CODE_LIKE))
         if len(codes):
@@ -372,7 +380,8 @@ def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate
     if attribute.is_binned:
         values, read, notes = _binned(attribute, words, decimal_comma, locate)
     else:
-        values, read = _listed(attribute, words, locate), partial(_found, category_of(attribute))
+        find = category_of(attribute, decimal_comma=decimal_comma)
+        values, read = _listed(attribute, words, find, locate), partial(_found, find)
         alike = _alike(attribute, words, values)
         notes = (*_spaces(attribute.name, words), *alike, *_respelt(attribute, words, values))
     return Column(words.spread(values).rename(attribute.name), attribute, notes, read)
@@ -416,7 +425,7 @@ def _binned(
     _refuse(attribute, words, bad, f"which is not a {attribute.kind if dated else 'number'}", todo, locate)
 
 
-def category_of(attribute: Attribute) -> Callable[[str], Any]:
+def category_of(attribute: Attribute, *, decimal_comma: bool = False) -> Callable[[str], Any]:
     """How to find the category that a text stands for, as it is or guarded from spreadsheets; None where there is none."""
     known: dict[str, Any] = {str(escape.cell(str(category))): category for category in attribute.categories}
     known |= {str(category).strip(): category for category in attribute.categories}
@@ -432,6 +441,8 @@ def category_of(attribute: Attribute) -> Callable[[str], Any]:
             value = truths.get(text.lower())
         if value is None and numbers:
             plain = plainly(pa.array([text]))[0].as_py()
+            if decimal_comma and re.fullmatch(COMMA_NUMBER, plain):
+                plain = plain.replace(",", ".")
             value = numbers.get(_number(plain))
             value = value if value is None or _is_written(plain, value) else None
         return value
@@ -439,8 +450,7 @@ def category_of(attribute: Attribute) -> Callable[[str], Any]:
     return find
 
 
-def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
-    find = category_of(attribute)
+def _listed(attribute: Attribute, words: Words, find: Callable[[str], Any], locate: Locate) -> npt.NDArray[np.object_]:
     values = np.empty(len(words.texts), dtype=object)
     values[:] = [find(text) for text in words.as_texts()]
     bad = np.array([value is None for value in values], dtype=bool)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from dpsyn import checks
 from dpsyn.attribute import Attribute
@@ -299,7 +300,10 @@ def _from_frame(
 
     def fit(attribute: Attribute) -> Column:
         with unicode_only(attribute.name):
-            return Column(fit_typed(attribute, frame[attribute.name]), attribute)
+            column = frame[attribute.name]
+            truths = attribute.is_binned and infer_dtype(column, skipna=True) == "boolean"
+            said = f"Column {quoted(attribute.name)}: truth values are taken as the numbers 0 and 1."
+            return Column(fit_typed(attribute, column), attribute, (said,) * truths)
 
     def infer(column: str) -> Column:
         with unicode_only(column):
@@ -330,11 +334,9 @@ def _fitted(
 
 
 def _moved(column: Column) -> Iterator[str]:
-    """Notes on truth values that became numbers, times of day, cells beyond the bounds and between two of its units."""
+    """Notes on times of day, cells beyond the bounds and between two of its units."""
     attribute, cells = column.attribute, f"of {len(column.values):,} cells"
-    if attribute.is_binned and pd.api.types.is_bool_dtype(column.values.dtype):
-        yield f"Column {quoted(attribute.name)}: truth values are taken as the numbers 0 and 1."
-    if attribute.kind == "date" and column.values.dtype.kind == "M" and timed(local_moments(column.values)).any():
+    if column.values.dtype.kind == "M" and timed(local_moments(column.values)).any():
         yield f"Column {quoted(attribute.name)}: times of day are dropped, the domain knows days only."
     if outside := attribute.outside(column.values):
         yield (

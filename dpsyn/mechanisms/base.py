@@ -78,6 +78,8 @@ class Release(Shown):
             checks.instance(name, getattr(self, name), Mapping, "a mapping by name")
         for name in ("mechanism", "name"):
             checks.text(name, getattr(self, name), "a text")
+        checks.instance("config", self.config, Config, "a configuration, or None", optional=True)
+        checks.instance("domain", self.domain, Domain, "a domain, or None", optional=True)
         if checks.flag("seeded", self.seeded):
             object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
 

@@ -149,6 +149,9 @@ class Guarantee(Shown):
             checks.number("epsilon", self.epsilon, 0.0)
         checks.number("delta", self.delta, 0.0, 1.0)
         checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
+        checks.text("source", self.source, "a text")
+        for assumption in checks.items("assumptions", self.assumptions, "sentences"):
+            checks.text("assumptions", assumption, "sentences")
         checks.choice("status", self.status, get_args(Status))
         if self.status == "published_but_wrong" and math.isfinite(self.epsilon):
             raise ParameterError("epsilon", self.epsilon, "infinity: what is published but wrong guarantees nothing")

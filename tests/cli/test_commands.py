@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -521,6 +522,23 @@ def test_rows_as_parquet_are_the_same_rows(here: Path) -> None:
     one, other = (dpsyn.read_table(name, domain=domain) for name in ("rows.csv", "rows.parquet"))
     assert np.array_equal(one.codes, other.codes)
     assert (here / "rows.record.json").exists()
+
+
+def test_parquet_has_days_and_texts_where_a_column_has_several_types(here: Path) -> None:
+    (here / "odd.csv").write_text(
+        "x,day\n" + f"1,2024-01-01\n2.5,2024-02-01\nother,2024-03-01\n{10**22 + 1},2024-01-01\n" * 9
+    )
+    columns = [
+        {"name": "x", "kind": "categorical", "categories": [1, 2.5, "other", 10**22 + 1]},
+        {"name": "day", "kind": "date", "lower": "2024-01-01", "upper": "2024-12-31", "bins": 4},
+    ]
+    (here / "odd.json").write_text(json.dumps({"columns": columns}))
+    said = run("generate", "odd.csv", "--schema", "odd.json", "--seed", "1", "-o", "odd.parquet", *QUICK).stderr
+    assert "Parquet has no columns of several types: 'x' became text" in said
+    kinds = pq.read_schema(here / "odd.parquet").types
+    assert list(map(str, kinds)) == ["string", "date32[day]"]
+    again = dpsyn.read_table("odd.parquet", domain=read_schema((here / "odd.json").read_bytes()))
+    assert again.frame["x"].isin([1, 2.5, "other", 10**22 + 1]).all()
 
 
 def test_the_record_of_a_run_has_the_schema(here: Path) -> None:

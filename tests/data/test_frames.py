@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -313,8 +314,36 @@ def test_categories_that_become_text_are_told() -> None:
     assert "of the type Timestamp, and were turned into text" in read_table(pd.DataFrame({"x": days})).notes[0]
 
 
-def test_truth_values_that_become_numbers_are_told() -> None:
-    domain = Domain.of([Attribute("x", "numeric", lower=0, upper=5, bins=5)])
-    assert read_table(pd.DataFrame({"x": [True, False]}), domain=domain).notes == (
+def test_decimals_are_the_categories_that_are_written_alike(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"vat": [decimal.Decimal("0.19")] * 3, "g": list("abc")})
+    table = read_table(frame)
+    parquet.write_table(
+        pa.table({"vat": pa.array(frame["vat"], pa.decimal128(10, 2)), "g": list("abc")}), tmp_path / "x.parquet"
+    )
+    given = [read_table(frame, domain=table.domain), read_table(tmp_path / "x.parquet", domain=table.domain)]
+    given += [read_table(tmp_path / "x.parquet", in_place=True).loaded()]
+    assert [one.codes.tolist() for one in given] == [table.codes.tolist()] * 3
+    with pytest.raises(DomainError, match="not one of the categories 0.19"):
+        read_table(frame.assign(vat=decimal.Decimal("0.1900000000000000000001")), domain=table.domain)
+
+
+def test_a_whole_number_beyond_2_53_beside_a_fraction_is_kept() -> None:
+    domain = Domain.of([Attribute("x", "categorical", (2**53 + 1, 0.5))])
+    made = domain.decode(np.array([[0], [1]], dtype=np.int32), np.random.default_rng(0))
+    assert made["x"].tolist() == [2**53 + 1, 0.5]
+    assert read_table(made, domain=domain).codes.tolist() == [[0], [1]]
+
+
+def test_times_of_day_under_days_as_categories_are_told() -> None:
+    domain = Domain.of([Attribute("x", "categorical", ("2024-01-01",))])
+    notes = read_table(pd.DataFrame({"x": pd.to_datetime(["2024-01-01 05:00"])}), domain=domain).notes
+    assert notes == ("Column 'x': times of day are dropped, the domain knows days only.",)
+
+
+@pytest.mark.parametrize("kind", ["bool", "boolean", "object"])
+def test_truth_values_that_become_numbers_are_told(kind: Any) -> None:
+    domain = Domain.of([Attribute("x", "numeric", lower=0, upper=5, bins=5, missing=True)])
+    cells = pd.Series([True, False, *[None] * (kind != "bool")], dtype=kind)
+    assert read_table(pd.DataFrame({"x": cells}), domain=domain).notes == (
         "Column 'x': truth values are taken as the numbers 0 and 1.",
     )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -376,6 +377,22 @@ def test_decimal_commas_are_told_under_a_given_domain() -> None:
     attribute = Attribute("x", "numeric", lower=0, upper=3, bins=3)
     column = fit_words(attribute, Words.of(pa.array(["1,5", "2"])), decimal_comma=True, locate=lambda row: row)
     assert column.notes == ("Column 'x': numbers are written with decimal commas.",)
+
+
+@pytest.mark.parametrize("text", ["x;y\n1,0;a\n2,0;b\n3,0;a\n", "x;y\n1,5;a\n1,5;b\n", "x;y\n-2,50;a\n1e1;b\n1,;b\n"])
+def test_a_file_with_decimal_commas_fits_the_domain_that_was_inferred_from_it(text: str, tmp_path: Path) -> None:
+    table = read_table(text.encode())
+    (tmp_path / "x.csv").write_text(text)
+    counted = read_table(tmp_path / "x.csv", domain=table.domain, in_place=True).loaded()
+    for again in (read_table(text.encode(), domain=table.domain), counted):
+        assert again.codes.tolist() == table.codes.tolist()
+
+
+def test_commas_that_may_separate_thousands_are_doubted() -> None:
+    doubt = "if the comma separates thousands, take it out"
+    assert told(infer(["1,000", "2,500", "950"], decimal_comma=True), doubt)
+    assert not told(infer(["1,000", "2,50", "950"], decimal_comma=True), doubt)
+    assert not told(infer(["0,125", "2,500"], decimal_comma=True), doubt)
 
 
 @pytest.mark.parametrize("cell", ["0x3", "-0X1f"])
