@@ -27,6 +27,7 @@ CALENDAR = ("weekday", "month")
 Codes = npt.NDArray[np.int32]
 
 MAX_BINS = 100_000
+_FEW_UNITS = 9
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ class Attribute:
                 raise self._wrong(str(error)) from None
         if self.keep and self.kind != "date":
             raise self._wrong("only dates have a weekday or a month to keep")
+        others = {"categories": ()} if self.is_binned else {"lower": None, "upper": None, "unit": None, "integer": False}
+        if stray := next((field for field, none in others.items() if getattr(self, field) is not none), None):
+            kinds = "numbers and dates" if not self.is_binned else "truth and categorical columns"
+            raise self._wrong(f"{stray} is for {kinds}, and its kind is {self.kind}: leave it out, or change the kind")
         if self.is_binned:
             self._settle_unit()
             self._check_bounds()
@@ -254,6 +259,15 @@ class Attribute:
             return 0
         values = self._as_numbers(column)
         return int(((values < self._low) | (values > self._high)).sum())
+
+    def on_a_bound(self, column: pd.Series[Any]) -> float:
+        """The share of the cells of a numeric or date column that have its smallest or largest value; 0 where it may have
+        few values, and half of them may well be these."""
+        low, high = (self._low, self._high) if self.unit is None else self._range
+        if self.unit is not None and high - low < _FEW_UNITS:
+            return 0.0
+        numbers = self.in_units(column)
+        return float(np.mean((numbers <= low) | (numbers >= high))) if len(numbers) else 0.0
 
     def between_units(self, column: pd.Series[Any]) -> int:
         """How many cells of a numeric column within the bounds are no multiples of its unit; 0 for other columns."""

@@ -350,6 +350,12 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "date", "lower": 1, "upper": 3.5}, "whole days"),
         ({"kind": "categorical", "categories": ("a\0b",)}, "zero byte"),
         ({"kind": "categorical", "categories": (10**5000, 1)}, "300 digits"),
+        ({"kind": "numeric", "lower": 0, "upper": 10, "categories": (0, 5, 10)}, "categories is for truth and categorical"),
+        ({"kind": "date", "lower": 0, "upper": 10, "categories": ("a",)}, "categories is for truth and categorical"),
+        ({"kind": "categorical", "categories": (1, 2), "lower": 0}, "lower is for numbers and dates"),
+        ({"kind": "truth", "categories": (0, 1), "upper": 1}, "upper is for numbers and dates"),
+        ({"kind": "categorical", "categories": (1, 2), "unit": 1}, "unit is for numbers and dates"),
+        ({"kind": "categorical", "categories": (1, 2), "integer": True}, "integer is for numbers and dates"),
     ],
 )
 def test_contradictory_attributes_are_refused(arguments: dict[str, Any], part: str) -> None:

@@ -24,7 +24,7 @@ from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, THE_FIELD, THE_THREE, as_it_comes, offered, title
-from dpsyn.notation import duration, percent
+from dpsyn.notation import duration, percent, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
@@ -262,7 +262,7 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
         if not isinstance(found, str) and config.name in THE_FIELD:
             found = long_wait(found, unknown="of unknown duration") or found
         (refused if isinstance(found, str) else mechanisms)[label] = found
-    context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused}
+    context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "epsilon": spec.epsilon}
     visit.set_job(
         jobs.start(
             "dpsyn.mechanisms.base:run_all", label="All mechanisms", context=context, mechanisms=mechanisms, table=learn
@@ -280,7 +280,7 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
         else:
             state.take_release({"title": name, "table": context["table"], "seed": None, "seconds": seconds}, made)
     measure(state.made()[before:], context["revision"])
-    st.session_state[_NOT_RUN] = context["revision"], refused
+    st.session_state[_NOT_RUN] = context["revision"], context["epsilon"], refused
 
 
 def measure(releases: Sequence[MadeRelease], revision: int) -> None:
@@ -349,9 +349,10 @@ def conclude(reports: Mapping[str, Report]) -> None:
         cells = [escape.markdown(figures.get(kind, "–")) for kind in kinds]
         lines.append(f"| | *{name}* | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
-    revision, refused = st.session_state.get(_NOT_RUN, (None, {}))
+    revision, epsilon, refused = st.session_state.get(_NOT_RUN, (None, 0.0, {}))
     if revision == visit.dataset().revision and refused:
-        st.caption(f"Not run: {'; '.join(f'{name} ({widgets.said(reason)})' for name, reason in refused.items())}.")
+        left_out = "; ".join(f"{name} ({widgets.said(reason)})" for name, reason in refused.items())
+        st.caption(f"Not run at ε = {short(epsilon, 4)}: {left_out}.")
     if len(found) == 1:
         (findings,) = found.values()
         why = [finding.sentence for finding in findings.values() if finding.grade in ("bad", "cannot be judged")]

@@ -17,7 +17,7 @@ import streamlit as st
 from dpsyn.app import address, state
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DpsynError
+from dpsyn.errors import DomainError, DpsynError, quoted
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import HELD_OUT, Dataset, bundled
 from dpsyn.schema import checked, read_json
@@ -145,6 +145,9 @@ def _changes(full: Domain, now: Domain) -> dict[str, dict[str, Any] | None]:
 def _changed(full: Domain, changes: Mapping[str, Mapping[str, Any] | None]) -> Domain:
     """The domain with the changes that :func:`_changes` found."""
     attributes = []
+    for name in changes:
+        if name not in full:
+            raise DomainError(f"there is no column {quoted(name)}", column=name)
     for old in full.attributes:
         change = changes.get(old.name, {})
         if change is not None:

@@ -6,12 +6,16 @@ import sys
 import warnings
 
 from dpsyn.cli.commands import dpsyn as dpsyn
+from dpsyn.cli.terminal import INPUT, note
 
 
 def main() -> None:
     """Run the command line of this process."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # what libraries say to programmers
+    if sys.stdout is None:
+        note("standard output is closed, and nothing can be said there: /dev/null takes what nobody reads")
+        sys.exit(INPUT)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that knows no ε

@@ -218,7 +218,7 @@ def feasibility(
 
     spec = library.PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
-    if target is None and file != STDIN and not os.path.isdir(file):
+    if target is None and os.path.isfile(file):  # a pipe can be read once
         with Progress(file, quiet=quiet) as progress:
             counted = library.file_statistics(
                 file, domain=schema_of(schema), columns=names_in(columns), wide="leave_out", progress=progress
@@ -337,6 +337,9 @@ def generate(
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
+        if record is not None:  # first, so that no rows are written over by such that have none
+            text = json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)
+            record.write_text(f"{text}\n", encoding="utf-8")
         if place is not None and place.suffix.lower() in PARQUET:
             _write_parquet(release.rows, place)
         elif place is not None:
@@ -344,9 +347,6 @@ def generate(
         else:
             sys.stdout.buffer.write(escape.csv(release.rows, guarded=guard))
         note_formulas(release.rows, guarded=guard)
-        if record is not None:
-            text = json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)
-            record.write_text(f"{text}\n", encoding="utf-8")
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
         say_json({"written": written, **release.record()})

@@ -54,7 +54,10 @@ class Commands(click.Group):
         words = options.get("args", args[0] if args else None)
         _fault = partial(_end, as_json="--json" in (sys.argv[1:] if words is None else words))
         with suppress(ValueError):  # who is asked to end ends as if interrupted, and leaves nothing half done
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            for name in ("SIGTERM", "SIGHUP"):
+                asked = getattr(signal, name, None)
+                if asked is not None and signal.getsignal(asked) == signal.SIG_DFL:  # nohup has it ignored
+                    signal.signal(asked, signal.default_int_handler)
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
         except SystemExit:  # so click ends where nobody reads standard output any more

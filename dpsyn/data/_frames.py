@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,15 @@ from dpsyn.cells import floats, is_unicode, settled
 from dpsyn.data._delimited import check_distinct, counted
 from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
-from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
+from dpsyn.data.infer import (
+    MAX_CATEGORIES,
+    Column,
+    WideColumnError,
+    category_of,
+    describe_numbers,
+    infer_dates,
+    infer_texts,
+)
 from dpsyn.dates import ZONE_RULE, has_zones, local_moments
 from dpsyn.errors import DataError, quoted, shown
 
@@ -243,21 +251,31 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
 def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of a DataFrame in the type of a given attribute, as far as its values allow; encoding it finds the others.
 
-    Numbers and truth values may be known by their texts, as those that double precision cannot hold are.
+    Numbers and truth values may be known by their texts, as those that double precision cannot hold are; and texts are the
+    numbers and truth values that are written so, in a column whose categories are not all texts.
     """
     if attribute.is_binned:
         return _fit_binned(attribute, column)
     known = set(attribute.categories)
     if attribute.missing and "" not in known and not pd.api.types.is_numeric_dtype(column.dtype):
         column = column.mask(column == "")
-    if isinstance(column.dtype, pd.StringDtype) or not any(isinstance(category, str) for category in known):
+    texts = [isinstance(category, str) for category in attribute.categories]
+    if not pd.api.types.is_object_dtype(column) and (
+        all(texts) if isinstance(column.dtype, pd.StringDtype) else not any(texts)
+    ):
         return column
+    find = cache(category_of(attribute))
 
     def fit(value: Any) -> Any:
-        simple = is_number(value) or isinstance(value, bool | np.bool_)
+        if isinstance(value, str):
+            found = None if all(texts) else find(value)
+            return value if found is None else found
+        simple = any(texts) and (is_number(value) or isinstance(value, bool | np.bool_))
         return text_of(value) if simple and value not in known else value
 
-    return column.astype(object).map(fit, na_action="ignore")
+    cells = zip(column.astype(object), column.isna(), strict=True)
+    fitted = [cell if empty else fit(cell) for cell, empty in cells]
+    return settled(pd.Series(fitted, column.index, dtype=object, name=column.name))
 
 
 def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:

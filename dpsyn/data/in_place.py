@@ -36,7 +36,7 @@ from dpsyn.data.read import (
     unreadable,
 )
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 from dpsyn.table import Table
 
 _MOST_FILES = 20_000
@@ -115,6 +115,8 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     path = Path(source)
     if path.is_dir():
         return _opened(Files(_files_in(path), path.name), name or path.name, domain, columns, wide)
+    if path.exists() and not path.is_file():
+        raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
     try:
         with path.open("rb") as stream:
             head = stream.read(len(PARQUET))

@@ -34,7 +34,7 @@ from dpsyn.data.read import (
     unreadable,
 )
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError
+from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError, quoted
 from dpsyn.statistics import DatasetStatistics, bits_of
 
 _LARGEST_KEY = 2**62
@@ -99,6 +99,8 @@ def file_statistics(
     if not isinstance(path, str | os.PathLike):
         raise ParameterError("path", path, "the path of a file")
     place = Path(path)
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise DataError(f"{quoted(place.name)} is no file, and can be read once only: read it with read_table")
     try:
         with place.open("rb") as stream:
             head = stream.read(len(PARQUET))

@@ -46,6 +46,10 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{tool: version(tool) for tool in tools}}
 
 
+_LOOKED_AT, _MOST_ON_A_BOUND = 10_000, 0.5
+"""Rows of which it is told that most of their cells were cut off at a bound."""
+
+
 @dataclass(frozen=True, repr=False)
 class Release(Shown):
     """What a mechanism gives out.
@@ -98,12 +102,18 @@ class Release(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its rows cannot be, in sentences, from public facts alone."""
+        """What its rows cannot be, in sentences, from public facts and from the rows themselves."""
         if self.config is None or self.domain is None or not self.config.fills_empty_numbers:
             return ()
-        names = [quoted(a.name) for a in self.domain.attributes if a.is_binned and a.missing]
+        binned = [a for a in self.domain.attributes if a.is_binned and a.name in self.rows]
+        names = [quoted(a.name) for a in binned if a.missing]
         said = f"No cell of {listed(names)} is empty in these rows, though the domain allows it: {self.config.title} takes "
-        return (f"{said}an empty number or date for the middle of its bounds.",) if names else ()
+        empty = (f"{said}an empty number or date for the middle of its bounds.",) if names else ()
+        ends = [quoted(a.name) for a in binned if a.on_a_bound(self.rows[a.name].iloc[:_LOOKED_AT]) > _MOST_ON_A_BOUND]
+        said = (
+            f"Most cells of {listed(ends)} lie on a bound of their column: unless the real ones do, there is too much noise."
+        )
+        return (*empty, *((f"{said}.",) if ends else ()))
 
     @property
     def tables(self) -> dict[tuple[str, ...], pd.DataFrame]:

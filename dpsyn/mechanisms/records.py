@@ -122,6 +122,7 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
             contradiction=f"its source is {shown(outcome.stated.source)}, and its settings give {shown(claim.source)}",
         )
     unknown = [name for name in record if name not in Record.__annotations__]
+    unknown += [name for name in record["guarantee"] if name not in {field.name for field in fields(Guarantee)}]
     if unknown:
         return replace(outcome, contradiction=f"it states {shown(unknown[0])}, which no record has")
     unsaid = [one for one in claim.assumptions if one not in outcome.stated.assumptions]
@@ -277,7 +278,7 @@ def _alike(stated: Any, found: Any) -> bool:
         return all(_alike(stated[name], found[name]) for name in stated.keys() & found.keys())
     if isinstance(stated, list) and isinstance(found, list):
         whole = all(
-            set(f) <= set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)
+            set(f) == set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)
         )
         return len(stated) == len(found) and whole and all(map(_alike, stated, found))
     if isinstance(stated, float) or isinstance(found, float):

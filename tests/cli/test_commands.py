@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from dpsyn import memory
 from dpsyn.cli import dpsyn as command
 from dpsyn.cli import terminal
 from dpsyn.data.schema_file import read_schema
+from dpsyn.errors import DataError
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.registry import offered
 
@@ -302,16 +305,45 @@ def test_whatever_ends_a_run_leaves_no_half_file(
     assert not list(here.glob("x*"))
 
 
-def test_who_is_asked_to_end_leaves_no_half_file(here: Path) -> None:
+@pytest.mark.parametrize("asked", ["SIGTERM", "SIGHUP"])
+def test_who_is_asked_to_end_leaves_no_half_file(here: Path, asked: str) -> None:
     words = [sys.executable, "-m", "dpsyn.cli", "generate", "-", "-o", "x.csv"]
     running = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     while not (here / "x.record.json").exists():
         assert running.poll() is None
         time.sleep(0.05)
-    running.terminate()
+    running.send_signal(signal.Signals[asked])
     assert b"interrupted" in running.communicate()[1]
     assert running.returncode == terminal.INTERRUPTED
     assert not list(here.glob("x*"))
+
+
+def test_without_a_record_no_rows_are_written_over(here: Path) -> None:
+    (here / "x.csv").write_text("mine")
+    run("generate", "leute.csv", "-o", "x.csv", "--record", "/dev/full", "--force", *QUICK, code=terminal.INPUT)
+    assert (here / "x.csv").read_text() == "mine"
+
+
+def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
+    os.mkfifo(here / "pipe")
+    for words, code in ((["feasibility", "-q"], terminal.NO), (["schema"], terminal.DONE)):
+        writing = subprocess.Popen(["sh", "-c", "cat leute.csv > pipe"])
+        try:
+            assert run(*words, "pipe", code=code).stdout
+        finally:
+            writing.kill()
+            writing.wait()
+    said = run("generate", "pipe", "--in-place", "-o", "x.csv", code=terminal.INPUT).stderr
+    assert "'pipe' is no file and no folder, and can be read once only" in said
+    with pytest.raises(DataError, match="read it with read_table"):
+        dpsyn.file_statistics("pipe")
+
+
+def test_where_standard_output_is_closed_nothing_is_done(here: Path) -> None:
+    words = f"exec {sys.executable} -m dpsyn.cli schema leute.csv >&-"
+    found = subprocess.run(["sh", "-c", words], stderr=subprocess.PIPE, check=False)
+    assert found.returncode == terminal.INPUT
+    assert b"standard output is closed" in found.stderr
 
 
 def test_what_never_ends_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -591,6 +623,9 @@ def test_what_a_record_states_is_told_beside_what_its_settings_give(here: Path) 
     assert "settings give what the record states" in said(terminal.DONE)
     other = said(terminal.NO, settings={**record["settings"], "degree": 3})
     assert other.startswith("REFUTED: calibrated anew, degree is 2 and not 3 taken")
+    assert "it states 'epsilon_proven', which no record has" in said(terminal.NO, guarantee={"epsilon_proven": 0.01})
+    ledger = [part | {"epsilon_true": 0.01} for part in record["settings"]["ledger"]]
+    assert "ledger is" in said(terminal.NO, settings={**record["settings"], "ledger": ledger})
 
 
 def test_bounds_that_are_called_public_and_are_those_of_the_rows_are_named(here: Path) -> None:

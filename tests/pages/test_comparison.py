@@ -164,7 +164,7 @@ def test_one_button_runs_and_measures_all_mechanisms_and_says_which_did_not_run(
     assert [one.release.mechanism for one in made] == [name for name in MECHANISMS if name != "private_sampling"]
     assert [one.release.guarantee.epsilon for one in made] == pytest.approx([1.0] * len(made), rel=0.02)
     assert list(app.session_state["comparison"]["reports"]) == [one.number for one in made]
-    assert "Not run: Private sampling (one row needs ε ≥ 2.08)." in [c.value for c in app.caption]
+    assert "Not run at ε = 1: Private sampling (one row needs ε ≥ 2.08)." in [c.value for c in app.caption]
     shown = " ".join(m.value for m in app.markdown)
     assert not says_there_is_none(app)
     assert "the closest of these" in shown or "No release is close" in shown

@@ -80,6 +80,9 @@ class AIM(Categories):
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
         require_memory("model_cells", self.model_cells, _BYTES * self.model_cells)
         require_memory("domain", f"{len(domain)} columns", _BYTES_A_COUNT * contingency_cells(domain.shape, 2))
+        widest = max(domain.shape)
+        squared = "The laws of a column and itself are of its values squared: take fewer bins"
+        require_memory("domain", f"a column of {widest:,} values", _BYTES_A_COUNT * widest**2, detail=squared)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return AIMMechanism(self, spec, domain, n, guarantee, stage, budget)
 

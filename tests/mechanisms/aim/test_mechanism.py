@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.errors import DpsynError, ParameterError
+from dpsyn.errors import DpsynError, ParameterError, TooLargeError
 from dpsyn.mechanisms.aim.mechanism import AIMMechanism
 from dpsyn.solvers.coded import table_counts
 from dpsyn.solvers.junction_tree import model_cells
@@ -167,3 +167,10 @@ def test_noise_that_no_whole_number_carries_is_refused(seed: int | None) -> None
     mechanism = dpsyn.AIM().calibrate(dpsyn.PrivacySpec(1e-100), FIVE.domain, FIVE.n)
     with pytest.raises(ParameterError, match="raise epsilon"):
         mechanism(None if seed is None else np.random.default_rng(seed), FIVE)
+
+
+def test_a_column_of_very_many_bins_is_refused_before_the_noise() -> None:
+    wide = dpsyn.Attribute("x", "numeric", lower=0, upper=1, bins=100_000, public=True)
+    narrow = dpsyn.Attribute("y", "truth", (0, 1), public=True)
+    with pytest.raises(TooLargeError, match="a column of 100,000 values"):
+        dpsyn.AIM(histogram_share=0.0).calibrate(dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.Domain.of([wide, narrow]), 100)
