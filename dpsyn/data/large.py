@@ -32,6 +32,7 @@ from dpsyn.data.read import (
     parquet_only_in_name,
     stem,
     unreadable,
+    without_times,
 )
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError, quoted
@@ -163,7 +164,10 @@ class _Folds(dict[str, Fold]):
         """What the columns are and how to encode them, and notes."""
         if job.domain is not None:
             found = [fold.column(name) for name, fold in self.items()]
-            notes = (*left_out(source.names, job.domain.names), *(note for column in found for note in column.notes))
+            notes = (
+                *left_out(source.names, job.domain.names),
+                *(said for column in found for said in (*column.notes, *without_times(column))),
+            )
         else:
             every, dropped, notes = inferred_columns(
                 list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None

@@ -333,11 +333,16 @@ def _fitted(
     return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
 
 
+def without_times(column: Column) -> Iterator[str]:
+    """A note on times of day under a given domain."""
+    if column.values.dtype.kind == "M" and timed(local_moments(column.values)).any():
+        yield f"Column {quoted(column.attribute.name)}: times of day are dropped, the domain knows days only."
+
+
 def _moved(column: Column) -> Iterator[str]:
     """Notes on times of day, cells beyond the bounds and between two of its units."""
     attribute, cells = column.attribute, f"of {len(column.values):,} cells"
-    if column.values.dtype.kind == "M" and timed(local_moments(column.values)).any():
-        yield f"Column {quoted(attribute.name)}: times of day are dropped, the domain knows days only."
+    yield from without_times(column)
     if outside := attribute.outside(column.values):
         yield (
             f"Column {quoted(attribute.name)}: {outside:,} {cells} lie outside the domain, {attribute.reach}, and are taken "
