@@ -280,7 +280,8 @@ def _days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
 
 
 def _bounds(values: npt.NDArray[np.float64]) -> Mask:
-    """Infinite numbers, the extremes of the others, the first of the finest unit, and more than a few different ones."""
+    """Infinite numbers, the extremes of the others and those next to them, the first of the finest unit, and more than a few
+    different ones."""
     kept = np.isinf(values)
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite):
@@ -289,5 +290,9 @@ def _bounds(values: npt.NDArray[np.float64]) -> Mask:
         if len(few) <= FEW_INTEGERS:
             few = np.unique(numbers, return_index=True)[1]
         few = few[: FEW_INTEGERS + 1]
-        kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(fineness(numbers))]]] = True
+        ends = [np.argmin(numbers), np.argmax(numbers)]
+        between = (numbers > numbers[ends[0]]) & (numbers < numbers[ends[1]])
+        if between.any():  # what comes next to them
+            ends += [np.argmin(np.where(between, numbers, np.inf)), np.argmax(np.where(between, numbers, -np.inf))]
+        kept[finite[[*few, *ends, np.argmax(fineness(numbers))]]] = True
     return kept

@@ -63,6 +63,7 @@ TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "
 POINT = r"\."
 POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 COMMA_AND_THREE = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+_NINES = re.compile("-?99+")
 _BINS = 10
 _DIGITS = 17
 """As many as a double has at most where it is written in full."""
@@ -286,7 +287,22 @@ def describe_numbers(
         return Column(series, Attribute(name, "categorical", few, missing=bool(empty.any())), notes)
     unit = 1.0 if integer else unit_of(some)
     attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
-    return Column(series, attribute, notes, identifier=identifier)
+    return Column(series, attribute, (*notes, *_code_for_missing(name, some)), identifier=identifier)
+
+
+def _code_for_missing(name: str, numbers: npt.NDArray[Any]) -> tuple[str, ...]:
+    """A note on -999, or another number of nines alone, that lies far from all others."""
+    low, high = numbers.min(), numbers.max()
+    others = numbers[(numbers > low) & (numbers < high)]
+    for end in (low, high) if len(others) else ():
+        first, last = float(others.min()), float(others.max())
+        far = end < 0 <= first or max(first - end, end - last) > last - first
+        if far and _NINES.fullmatch(f"{end:.15g}"):
+            said = (
+                f"{end:g} lies far from all other numbers, as codes for missing values do. If it is one, empty those cells"
+            )
+            return (f"Column {quoted(name)}: {said} in the data: otherwise numbers in between come out.",)
+    return ()
 
 
 def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) -> Column:

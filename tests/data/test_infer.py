@@ -388,6 +388,30 @@ def test_a_file_with_decimal_commas_fits_the_domain_that_was_inferred_from_it(te
         assert again.codes.tolist() == table.codes.tolist()
 
 
+@pytest.mark.parametrize(
+    ("numbers", "code"),
+    [
+        ([*range(20), -999], "-999"),
+        ([*range(20), -99], "-99"),
+        ([*range(20), 99], "99"),
+        ([0.5, *range(20), 9999], "9999"),
+        ([*range(-20, 0), 999, 7], "999"),
+        ([*range(20), -999, 9999], "-999"),
+        ([*range(30), 99_999_999], "99999999"),
+        ([*range(90, 120)], ""),
+        ([*range(-120, 20), -999], "-999"),
+        ([*range(-500, 20, 3), -999], ""),
+        ([*range(20), 1000], ""),
+        ([*range(20), -9], ""),
+        ([*range(0, 990, 9), 999], ""),
+    ],
+)
+def test_numbers_that_look_like_codes_for_missing_values_are_told(numbers: list[float], code: str) -> None:
+    column = infer(list(map(str, numbers)))
+    assert told(column, f"Column 'x': {code} lies far from all other numbers" if code else "lies far") is bool(code)
+    assert column.attribute.kind == "numeric"
+
+
 def test_commas_that_may_separate_thousands_are_doubted() -> None:
     doubt = "if the comma separates thousands, take it out"
     assert told(infer(["1,000", "2,500", "950"], decimal_comma=True), doubt)

@@ -265,6 +265,8 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("as many spellings as may be told", lambda i: i % 9998 if i < 11_000 else "5.0", ","),
     ("identifiers", lambda i: f"p{i}", ","),
     ("thousands late", lambda i: "1.250" if i == 11_990 else i, ";"),
+    ("a code for missing values late", lambda i: -999 if i == 11_990 else i, ","),
+    ("a number far off, and others late", lambda i: {11_960: -9999, 11_990: -4000.5}.get(i, i / 8), ","),
     ("thousands with commas late", lambda i: "1,250" if i == 11_990 else i, ";"),
     ("thousands with commas, and a decimal late", lambda i: {11_980: "1,250", 11_990: "1,5"}.get(i, i), ";"),
     ("thousands behind a finer number", lambda i: {11_970: "0", 11_980: "1e-5", 11_990: "1.250"}.get(i, i), ";"),
