@@ -298,10 +298,8 @@ def _code_for_missing(name: str, numbers: npt.NDArray[Any]) -> tuple[str, ...]:
         first, last = float(others.min()), float(others.max())
         far = end < 0 <= first or max(first - end, end - last) > last - first
         if far and _NINES.fullmatch(f"{end:.15g}"):
-            said = (
-                f"{end:g} lies far from all other numbers, as codes for missing values do. If it is one, empty those cells"
-            )
-            return (f"Column {quoted(name)}: {said} in the data: otherwise numbers in between come out.",)
+            said = f"{end:.15g} lies far from all other numbers, as codes for missing values do. If it is one, empty those"
+            return (f"Column {quoted(name)}: {said} cells in the data: otherwise numbers in between come out.",)
     return ()
 
 

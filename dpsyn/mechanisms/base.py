@@ -32,6 +32,7 @@ Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
 
 N_IS_PUBLIC = "The number of rows n is public."
+TABLES_ARE_PUBLIC = "The tables that are measured were chosen without looking at the rows."
 ROWS_ASSUMPTION = "The number of rows that are made was fixed without looking at the data."
 PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, units, bins) was known without looking at the data."
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from dpsyn import checks
 from dpsyn.display import PUBLIC, Shown
 from dpsyn.errors import DataError, ParameterError
-from dpsyn.notation import readable
+from dpsyn.notation import readable, worded
 from dpsyn.schema import checked
 
 Neighbouring = Literal["replace_one", "add_remove"]
@@ -50,6 +50,14 @@ def rounded_up(value: float, digits: int) -> str:
     """
     shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(value) * (1 - 1e-12)))
     return f"{float(shown):.{digits}g}"
+
+
+def worded_fact(name: str, value: object) -> str:
+    """A setting or a fact of a record as people say it; an ε, a δ, a probability of failing never less than it is."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{part}: {worded_fact(str(part), of)}" for part, of in value.items())
+    costs = isinstance(value, float) and value >= 0 and any(word in name for word in ("epsilon", "delta", "probability"))
+    return readable(rounded_up(value, 4)) if costs and math.isfinite(value) else worded(value)  # type: ignore[arg-type]
 
 
 def rounded_down(value: float, digits: int) -> str:

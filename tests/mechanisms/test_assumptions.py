@@ -29,7 +29,7 @@ N = "The number of r"
 MADE = "The number of rows that are made was fixed without looking at the data."
 """Where n is a secret, and so many rows were asked for."""
 ASKED: list[tuple[Config, Neighbouring, list[str]]] = [
-    (dpsyn.PrivateSampling(rows=1), "replace_one", ["Floor and ceiling"]),
+    (dpsyn.PrivateSampling(rows=1), "replace_one", ["Floor and ceiling", N]),
     (dpsyn.PrivateSampling(rows=1), "add_remove", ["Floor and ceiling", MADE]),
     (dpsyn.NoisyReweighting(), "replace_one", [N]),
     (dpsyn.NoisyReweighting(), "add_remove", []),
@@ -38,6 +38,7 @@ ASKED: list[tuple[Config, Neighbouring, list[str]]] = [
     (dpsyn.MST(rows=40), "add_remove", [MADE]),
     (dpsyn.DPMERF(rows=40), "add_remove", [MADE]),
     (dpsyn.NoisyReweighting(public=ROWS, reduced_space="public"), "replace_one", [N, "rows of the reduced space were"]),
+    (dpsyn.NoisyReweighting(tables=(DOMAIN.names[:2],)), "add_remove", ["tables that are measured were chosen without"]),
     (dpsyn.NoisyReweighting(family=KNOWN), "replace_one", [N]),
     (dpsyn.NoisyReweighting(family=TRIED), "replace_one", [N, "one row at a time"]),
     (dpsyn.NoisyReweighting(family=TRIED), "add_remove", ["one row at a time"]),

@@ -19,6 +19,7 @@ from dpsyn.privacy.spec import (
     Status,
     rounded_down,
     rounded_up,
+    worded_fact,
 )
 
 
@@ -82,6 +83,15 @@ def test_claims_are_rounded_up(value, digits, expected):
 def test_what_is_stayed_above_is_rounded_down(value, digits, expected):
     assert rounded_down(value, digits) == expected
     assert float(expected) <= value * (1 + 1e-12)
+
+
+def test_facts_of_a_record_never_say_less_than_they_cost():
+    assert worded_fact("bounded_ratio_epsilon", math.log(8)) == "2.08"
+    assert worded_fact("requested", {"epsilon": 1.00004, "delta": 1.00004e-5}) == "epsilon: 1.001, delta: 1.001 × 10⁻⁵"
+    assert worded_fact("overstated_probability", 1.00004e-5) == "1.001 × 10⁻⁵"
+    assert [worded_fact("noise_scale", 1.00004), worded_fact("rows", 20_000), worded_fact("epsilon", None)] == [
+        "1", "20,000", "—",
+    ]  # fmt: skip
 
 
 def test_the_sentence_never_claims_less_than_the_number():

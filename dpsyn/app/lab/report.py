@@ -23,9 +23,9 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import offered
-from dpsyn.notation import percent, readable, worded
+from dpsyn.notation import percent, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
-from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.privacy.spec import PrivacySpec, rounded_up, worded_fact
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
 
@@ -175,9 +175,8 @@ def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
 
 def _release(made: MadeRelease) -> Section:
     claim = made.release.guarantee
-    settings = [
-        (k.replace("_", " "), worded(v)) for k, v in made.release.settings.items() if v is not None and k != "ledger"
-    ]
+    facts = {k: v for k, v in made.release.settings.items() if v is not None and k != "ledger"}
+    settings = [(name.replace("_", " "), worded_fact(name, value)) for name, value in facts.items()]
     refuted = claim.status == "published_but_wrong"
     granted = " ".join(claim.assumptions)
     if claim.assumptions and not refuted:

@@ -286,7 +286,9 @@ class NoisyReweighting(Config):
                 + (_CHOSEN_BINS if histograms is not None else "")
                 + (_CHOSEN_TABLES if chooses else "")
                 + (_MERGED_CODES if of is MergingMechanism else ""),
-                assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
+                assumptions=assumptions_of(
+                    family, kind, spec, public_rows=self.public is not None, public_tables=self.tables is not None
+                ),
                 status="real_arithmetic" if kind == "continuous_laplace" else "proven",
             ),
             statistics=family,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import N_IS_PUBLIC, PUBLIC_DOMAIN_ASSUMPTION
+from dpsyn.mechanisms.base import N_IS_PUBLIC, PUBLIC_DOMAIN_ASSUMPTION, TABLES_ARE_PUBLIC
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
@@ -354,8 +354,12 @@ def source_of(ledger: Ledger, spec: PrivacySpec) -> str:
     return "Discrete Gaussian mechanism, zCDP (Canonne, Kamath, Steinke 2020), exact L2 sensitivity"
 
 
-def assumptions_of(family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool) -> tuple[str, ...]:
+def assumptions_of(
+    family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool, public_tables: bool = False
+) -> tuple[str, ...]:
     found = [PUBLIC_DOMAIN_ASSUMPTION]
+    if public_tables:
+        found.append(TABLES_ARE_PUBLIC)
     if spec.neighbouring == "replace_one":
         found.append(N_IS_PUBLIC)
     if kind == "continuous_laplace":

@@ -136,9 +136,8 @@ class PrivateSampling(Config):
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
         n, domain = check_request(spec, domain, n, self.rows), with_calendar(domain)
-        # What ignores the data has no use for bins that do not.
         degenerate = is_degenerate(self.floor, self.ceiling)
-        stage, spec = staged_before(0.0 if degenerate else self.histogram_share, asked := spec, domain, n)
+        stage, spec = staged_before(self._share(), asked := spec, domain, n)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
@@ -148,10 +147,11 @@ class PrivateSampling(Config):
         per_row = ratio if theorem is None or enough else min(ratio, theorem)
         fitting = largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row)
         if fitting is not None and fitting < (self.rows or 1):
-            raise CalibrationError(self._too_much(spec, per_row, fitting))
+            raise CalibrationError(self._too_much(asked.epsilon, spec.epsilon, per_row, fitting))
         most = n if spec.neighbouring == "replace_one" else MOST_ROWS
         rows = self.rows or (most if fitting is None else min(fitting, most))
         assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
+        assumptions += [N_IS_PUBLIC] if spec.neighbouring == "replace_one" else []
         source = RATIO_SOURCE
         status: Status = "proven"
         if degenerate:
@@ -159,7 +159,7 @@ class PrivateSampling(Config):
             assumptions.append(IGNORES_DATA)
         elif per_row < ratio:
             source, status = THEOREM_SOURCE, "real_arithmetic"
-            assumptions += [N_IS_PUBLIC, EXACT_ASSUMPTION]
+            assumptions.append(EXACT_ASSUMPTION)
         return PrivateSamplingMechanism(
             config=self,
             spec=asked,
@@ -178,7 +178,12 @@ class PrivateSampling(Config):
         """``rows`` draws, or n of them, and what they cost by the bounded ratio: k·ln(ceiling/floor)."""
         rows = self.rows or n
         epsilon = bounded_ratio_epsilon(rows=rows, floor=self.floor, ceiling=self.ceiling)
-        return replace(self, rows=rows), epsilon / (1 - self.histogram_share) * (1 + 1e-12)
+        _, left = staged_before(self._share(), replace(spec, epsilon=1.0), with_calendar(domain), n)
+        return replace(self, rows=rows), epsilon / left.epsilon * (1 + 1e-12)
+
+    def _share(self) -> float:
+        """What ignores the data has no use for bins that do not."""
+        return 0.0 if is_degenerate(self.floor, self.ceiling) else self.histogram_share
 
     def _theorem_per_row(self, spec: PrivacySpec, n: int, size: SpaceSize) -> float | None:
         if size.space != "cube" or spec.neighbouring != "replace_one":
@@ -194,19 +199,20 @@ class PrivateSampling(Config):
         )
         return math.exp(log_epsilon) if log_epsilon < _LARGEST_LOG else None
 
-    def _too_much(self, spec: PrivacySpec, per_row: float, fitting: int) -> str:
-        asked = self.rows or 1
-        total, one = rounded_up(asked * per_row, 4), rounded_up(per_row, 4)
-        box = box_for(epsilon=spec.epsilon, rows=asked, floor=self.floor, ceiling=self.ceiling)
+    def _too_much(self, epsilon: float, left: float, per_row: float, fitting: int) -> str:
+        """``left``: of ε, after histograms."""
+        asked, part = self.rows or 1, left / epsilon
+        total, one = rounded_up(asked * per_row / part, 4), rounded_up(per_row / part, 4)
+        box = box_for(epsilon=left, rows=asked, floor=self.floor, ceiling=self.ceiling)
         if box is None:
             remedy = (
-                f"No floor and ceiling allow {asked} at ε = {spec.epsilon:g}: their ratio stays above {SMALLEST_RATIO:g}, "
+                f"No floor and ceiling allow {asked} at ε = {epsilon:g}: their ratio stays above {SMALLEST_RATIO:g}, "
                 f"so every row costs more than ln 3 = {math.log(SMALLEST_RATIO):.4g}"
             )
         else:
-            remedy = f"floor = {box[0]:.4g} and ceiling = {box[1]:.4g} would allow {asked} at ε = {spec.epsilon:g}"
+            remedy = f"floor = {box[0]:.4g} and ceiling = {box[1]:.4g} would allow {asked} at ε = {epsilon:g}"
         return (
             f"private sampling certifies ε = {total} for {asked} {'row' if asked == 1 else 'rows'} at floor = "
-            f"{self.floor:g} and ceiling = {self.ceiling:g}, more than the ε = {spec.epsilon:g} asked for. The largest "
+            f"{self.floor:g} and ceiling = {self.ceiling:g}, more than the ε = {epsilon:g} asked for. The largest "
             f"number of rows that fits is {fitting}; one row needs ε >= {one}. {remedy}"
         )

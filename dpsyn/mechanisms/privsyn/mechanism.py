@@ -13,7 +13,7 @@ import numpy as np
 from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import Axis, Progress
+from dpsyn.mechanisms.base import TABLES_ARE_PUBLIC, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
 from dpsyn.notation import counted
@@ -31,7 +31,6 @@ from dpsyn.theory.formulas import Paper
 Selection = Literal["dense_marg", "privbayes"]
 _SCORES, _SINGLES = 0.1, 0.1
 """Shares of the budget for scores of pairs and for tables of single columns, of the paper; the rest is for others."""
-TABLES_ARE_PUBLIC = "The tables that are measured were chosen without looking at the rows."
 MOST_COLUMNS = 100
 """All pairs of them are scored, and maybe measured."""
 _BYTES = 60

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import ParameterError
+from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.private_sampling import DEGENERATE_SOURCE, MOST_ROWS, RATIO_SOURCE, THEOREM_SOURCE, PrivateSampling
 
 LN8 = math.log(2.0 / 0.25)
@@ -86,3 +87,30 @@ def test_points_on_other_machines_need_not_fit_into_this_one() -> None:
     assert caught.value.field == "reduced_space_size"
     elsewhere = PrivateSampling(**asked, scheduler="tcp://127.0.0.1:8786")
     assert elsewhere.calibrate(dpsyn.PrivacySpec(10.0), cube(60), n=50).size.m == 10**13
+
+
+NUMBERS = dpsyn.Domain.of(
+    [
+        dpsyn.Attribute("a", "truth", (0, 1), public=True),
+        dpsyn.Attribute("x", "numeric", lower=0, upper=99, bins=4, integer=True, public=True),
+    ]
+)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.0001, 0.1, 0.37, 0.9])
+@pytest.mark.parametrize("rows", [1, 3, 200])
+def test_the_epsilon_that_is_needed_is_enough_and_less_is_not(share: float, rows: int) -> None:
+    config = dpsyn.PrivateSampling(rows=rows, histogram_share=share)
+    for neighbouring in ("replace_one", "add_remove"):
+        _, epsilon = config.epsilon_needed(dpsyn.PrivacySpec(1.0, 0.0, neighbouring), NUMBERS, 200)
+        config.calibrate(dpsyn.PrivacySpec(epsilon, 0.0, neighbouring), NUMBERS, 200)
+        short = dpsyn.PrivacySpec(epsilon * (1 - 1e-9), 0.0, neighbouring)
+        with pytest.raises(CalibrationError) as refused:
+            config.calibrate(short, NUMBERS, 200)
+        needed = re.search(r"certifies ε = ([\d.]+) for", str(refused.value))
+        assert needed is not None
+        assert epsilon * (1 - 1e-9) <= float(needed[1]) <= epsilon * 1.001
+        if rows == 1:
+            one = re.search(r"one row needs ε >= ([\d.]+)\.", str(refused.value))
+            assert one is not None
+            config.calibrate(dpsyn.PrivacySpec(float(one[1]), 0.0, neighbouring), NUMBERS, 200)

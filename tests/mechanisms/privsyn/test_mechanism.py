@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 import dpsyn
 from dpsyn.errors import DpsynError, ParameterError
+from dpsyn.mechanisms.base import TABLES_ARE_PUBLIC
 from dpsyn.mechanisms.privsyn.gum import TableModel, _update
-from dpsyn.mechanisms.privsyn.mechanism import TABLES_ARE_PUBLIC
 from dpsyn.mechanisms.records import config_from_dict, config_to_dict, verify
 from dpsyn.solvers.coded import CodedRows, table_counts
 from dpsyn.solvers.dense_marginals import combined, dense_pairs, tree_pairs
