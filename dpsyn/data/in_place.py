@@ -29,6 +29,7 @@ from dpsyn.data.read import (
     Wide,
     chosen_columns,
     inferred_columns,
+    is_stream,
     left_out,
     parquet_only_in_name,
     read_in_memory,
@@ -115,7 +116,7 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     path = Path(source)
     if path.is_dir():
         return _opened(Files(_files_in(path), path.name), name or path.name, domain, columns, wide)
-    if path.exists() and not path.is_file():
+    if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
     try:
         with path.open("rb") as stream:

@@ -28,6 +28,7 @@ from dpsyn.data.read import (
     check_choices,
     chosen_columns,
     inferred_columns,
+    is_stream,
     left_out,
     parquet_only_in_name,
     stem,
@@ -100,7 +101,7 @@ def file_statistics(
     if not isinstance(path, str | os.PathLike):
         raise ParameterError("path", path, "the path of a file")
     place = Path(path)
-    if place.exists() and not (place.is_file() or place.is_dir()):
+    if is_stream(place):
         raise DataError(f"{quoted(place.name)} is no file, and can be read once only: read it with read_table")
     try:
         with place.open("rb") as stream:

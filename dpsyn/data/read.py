@@ -199,6 +199,11 @@ def stem(title: str) -> str:
     return path.stem if path.suffix.lower() in (".csv", ".tsv", ".tab", ".txt", ".data", ".parquet", ".pq") else title
 
 
+def is_stream(path: Path) -> bool:
+    """Whether a path is that of a pipe or a device, which can be read once only; not where the system does not say."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
 def unreadable(path: Path, error: Exception) -> DataError:
     """The refusal of a path that the system does not read."""
     return DataError(f"{quoted(str(path))} cannot be read: {getattr(error, 'strerror', None) or str(error)}")
