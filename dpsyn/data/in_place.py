@@ -114,7 +114,7 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
             f"a {type(source).__name__} cannot be counted in place; hand in a path, a DuckDB relation or an Ibis table"
         )
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):
         return _opened(Files(_files_in(path), path.name), name or path.name, domain, columns, wide)
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")

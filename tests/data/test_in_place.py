@@ -666,3 +666,9 @@ def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole
     for in_place in (False, True):
         with pytest.raises(DataError, match=r"column 'x' has the type duration\[us\]"):
             dpsyn.read_table(path, in_place=in_place)
+
+
+@pytest.mark.parametrize("name", ["é" * 400, "a\0b", "nowhere.csv"])
+def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        dpsyn.read_table(name, in_place=True)
