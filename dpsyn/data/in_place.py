@@ -27,6 +27,7 @@ from dpsyn.data.large import TextRows, count_rows
 from dpsyn.data.read import (
     PARQUET_NAMES,
     Wide,
+    beyond,
     chosen_columns,
     inferred_columns,
     is_stream,
@@ -162,7 +163,9 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
         table = CountedTable.of(engine, domain.project(wanted), name)
-        return replace(table, notes=(*notes, *left_out(names, domain.names))), ()
+        binned = [a for a in table.domain.attributes if a.is_binned]
+        moved = (note for attribute in binned for note in beyond(attribute, table.ends(attribute.name)))
+        return replace(table, notes=(*notes, *left_out(names, domain.names), *moved)), ()
     return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
 
 

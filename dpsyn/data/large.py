@@ -25,6 +25,7 @@ from dpsyn.data.read import (
     PARQUET_NAMES,
     TAB_NAMES,
     Wide,
+    beyond,
     check_choices,
     chosen_columns,
     inferred_columns,
@@ -165,10 +166,8 @@ class _Folds(dict[str, Fold]):
         """What the columns are and how to encode them, and notes."""
         if job.domain is not None:
             found = [fold.column(name) for name, fold in self.items()]
-            notes = (
-                *left_out(source.names, job.domain.names),
-                *(said for column in found for said in (*column.notes, *without_times(column))),
-            )
+            said = (note for one in found for note in (*one.notes, *without_times(one), *beyond(one.attribute, one.values)))
+            notes = (*left_out(source.names, job.domain.names), *said)
         else:
             every, dropped, notes = inferred_columns(
                 list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None

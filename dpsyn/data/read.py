@@ -344,6 +344,13 @@ def without_times(column: Column) -> Iterator[str]:
         yield f"Column {quoted(column.attribute.name)}: times of day are dropped, the domain knows days only."
 
 
+def beyond(attribute: Attribute, cells: pd.Series[Any]) -> Iterator[str]:
+    """A note where some cells of a numeric or date column, its smallest and its largest at least, lie beyond the bounds."""
+    if attribute.outside(cells):
+        said = f"some cells lie outside the domain, {attribute.reach}, and are taken as its nearer end"
+        yield f"Column {quoted(attribute.name)}: {said}."
+
+
 def _moved(column: Column) -> Iterator[str]:
     """Notes on times of day, cells beyond the bounds and between two of its units."""
     attribute, cells = column.attribute, f"of {len(column.values):,} cells"

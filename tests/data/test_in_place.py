@@ -672,3 +672,22 @@ def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole
 def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         dpsyn.read_table(name, in_place=True)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_cells_beyond_the_bounds_of_a_given_domain_are_told(ending: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.0, 5.0, 12.5], "y": [1, 2, 3], "d": pd.to_datetime(["2020-01-01", "2024-05-05", None])})
+    path = tmp_path / f"rows.{ending}"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    domain = dpsyn.Domain.of(
+        [
+            dpsyn.Attribute("x", "numeric", lower=0, upper=10),
+            dpsyn.Attribute("y", "numeric", lower=0, upper=10, integer=True),
+            dpsyn.Attribute("d", "date", lower="2021-01-01", upper="2024-12-31", missing=True),
+        ]
+    )
+    notes = dpsyn.read_table(path, domain=domain, in_place=True).notes
+    assert notes == (
+        "Column 'x': some cells lie outside the domain, 0 to 10, and are taken as its nearer end.",
+        "Column 'd': some cells lie outside the domain, 2021-01-01 to 2024-12-31, and are taken as its nearer end.",
+    )
