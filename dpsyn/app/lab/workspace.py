@@ -37,7 +37,7 @@ def workspace_bar() -> None:
         lines = "\n".join(f"- {escape.markdown(said)}" for said in first)
         st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
         if others:
-            with st.expander(f"{len(others):,} more were set aside"):
+            with st.expander("What else was set aside"):
                 st.code("\n".join(map(escape.plain, others)), language=None, height=200, wrap_lines=True)
     if workspace is None:
         st.caption(
