@@ -116,7 +116,9 @@ class Dataset:
     @cached_property
     def tag(self) -> str:
         """A short name for these columns, the same in every visit: settings that depend on them carry it in their key."""
-        facts = [self.target, self.held_out, [[a.name, a.kind, a.size] for a in self.table.domain.attributes]]
+        facts: list[Any] = [self.target, self.held_out, [[a.name, a.kind, a.size] for a in self.table.domain.attributes]]
+        if self.sample is None:  # another file may have other values in columns of the same names
+            facts.append([a.categories for a in self.table.domain.attributes])
         mark = f"{zlib.crc32(json.dumps(facts, default=str).encode()):08x}"
         if self.sample is not None and self.held_out == HELD_OUT and self.table.domain == self.full.domain:
             return self.sample if self.target == SAMPLES[self.sample].target else f"own_{mark}"

@@ -87,3 +87,9 @@ def test_a_column_that_takes_most_of_the_cells_is_named_with_what_to_do():
     assert "fewer bins" in (costly(Domain.of([*few, day])) or "")
     assert costly(Domain.of([*few, code, day])) is None  # none of the two more than the other
     assert costly(Domain.of(few)) is None
+
+
+def test_settings_of_another_file_are_not_taken_over_where_its_columns_have_other_values() -> None:
+    ann, carl = (read_table(f"x,c\n1,u{name}\n2,v{name}\n1,u{name}\n".encode()) for name in ("Ann", "Carl"))
+    assert visit.Dataset(table=ann, full=ann).tag == visit.Dataset(table=ann, full=ann).tag
+    assert visit.Dataset(table=ann, full=ann).tag != visit.Dataset(table=carl, full=carl).tag
