@@ -108,6 +108,38 @@ def test_what_is_no_guarantee_is_not_said_to_hold(record: dict[str, Any]) -> Non
     assert verify(changed(record, demonstration=True)).contradiction
 
 
+def test_what_holds_in_real_arithmetic_is_not_said_to_be_proven() -> None:
+    config = dpsyn.DPCDA(target="smokes", order_of_mixture=4, rows=20, noise_sampler="system")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-15), TABLE.domain, n=TABLE.n)
+    record = json.loads(json.dumps(mechanism(None, TABLE).record()))
+    assert record["guarantee"]["status"] == "real_arithmetic"
+    assert not verify(record).contradiction
+    said = verify(changed(record, guarantee__status="proven"))
+    assert not said.holds
+    assert "real_arithmetic" in said.contradiction
+
+
+def test_a_ledger_has_every_line_and_every_number_of_it(record: dict[str, Any]) -> None:
+    ledger = record["settings"].get("ledger")
+    if ledger is None:
+        return
+    forged = [ledger[:at] + ledger[at + 1 :] for at in range(len(ledger))]
+    forged += [[], [*ledger, ledger[-1]], None]
+    for at, line in enumerate(ledger):
+        for name in line:
+            lacking = {key: value for key, value in line.items() if key != name}
+            forged += [[*ledger[:at], other, *ledger[at + 1 :]] for other in (lacking, {**line, name: None})]
+    for other in forged:
+        assert verify(changed(record, settings__ledger=other)).contradiction, other
+
+
+def test_what_follows_from_the_settings_is_not_left_empty(record: dict[str, Any]) -> None:
+    calibrated = set(record["settings"]) - set(record["config"]) - {"requested", "n"}
+    for name in calibrated:
+        if record["settings"][name] is not None:
+            assert verify(changed(record, **{f"settings__{name}": None})).contradiction, name
+
+
 def test_an_unconfirmed_domain_is_not_written_down() -> None:
     table = dpsyn.read_table(TABLE.frame, columns=["smokes"])
     release = dpsyn.NoisyReweighting(rows=5).calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)(None, table)
