@@ -128,13 +128,19 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
 
 
 def special_tables(neighbouring: str) -> list[dpsyn.Table]:
-    """In which nothing is off, all is alike, all depends or rows are many; where n is a secret, it is not always the same."""
+    """In which nothing is off, all is alike, or all depends; where n is a secret, it is from 1 to many."""
     every = pd.DataFrame(list(product(*BITS.values())), columns=list(BITS))
     corners = [every.iloc[[at] * 8] for at in (0, 7)]
     spread = every.iloc[np.random.default_rng(3).integers(0, 8, 8)]
     frames = [every, *corners, spread, every.iloc[[0, 0, 0, 0, 7, 7, 7, 7]]]
     if neighbouring == "add_remove":
-        frames += [every.iloc[[3]], every.iloc[[1, 6]], pd.concat([spread] * 9), pd.concat([spread] * 900), corners[0].iloc[:4]]
+        frames += [
+            every.iloc[[3]],
+            every.iloc[[1, 6]],
+            pd.concat([spread] * 9),
+            pd.concat([spread] * 900),
+            corners[0].iloc[:4],
+        ]
     return [table_of(frame.reset_index(drop=True)) for frame in frames]
 
 

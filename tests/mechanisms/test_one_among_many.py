@@ -3,7 +3,7 @@ else that there is to know of the others, changes what is done with it."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def test_the_ends_of_a_column_are_the_given_ones_however_many_numbers_are_elsewh
             edges = np.linspace(*tree.ends, 11)[None]
             counted = _counted(tree, Table(frame, Domain.of([attribute])))(edges)
             present, ends = wanted[:-5], edges[0]
-            by_hand = [((a <= present) & ((present < b) | (b == ends[-1]))).sum() for a, b in zip(ends, ends[1:])]
+            by_hand = [((a <= present) & ((present < b) | (b == ends[-1]))).sum() for a, b in pairwise(ends)]
             assert counted.ravel().tolist() == by_hand
 
 
