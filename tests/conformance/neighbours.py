@@ -26,12 +26,16 @@ class Call:
 
 
 class Deaf(NoiseSource):
-    """Answers by its seed alone, and keeps what it is handed."""
+    """Answers by its seed alone, with whole numbers from ``least`` to ``least`` + 11, and keeps what it is handed."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, least: int = 0) -> None:
         super().__init__(np.random.default_rng(seed))
         self.answers = np.random.default_rng(seed + 1)
+        self.least = least
         self.calls: list[Call] = []
+
+    def _counts(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self.least + self.answers.integers(0, 12, shape)
 
     def _noted(self, kind: str, values: np.ndarray, scale: float) -> None:
         assert values.dtype == np.int64
@@ -39,11 +43,11 @@ class Deaf(NoiseSource):
 
     def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         self._noted("laplace", values, scale)
-        return self.answers.integers(0, 12, values.shape)
+        return self._counts(values.shape)
 
     def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         self._noted("gaussian", values, scale)
-        return self.answers.integers(0, 12, values.shape)
+        return self._counts(values.shape)
 
     def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
         self._noted("choice", scores, scale)
@@ -53,8 +57,8 @@ class Deaf(NoiseSource):
         return np.array([self.exponential_choice(scores, scale) for _ in range(count)])
 
 
-class Exact(Deaf):
-    """Answers without noise, and chooses the highest score."""
+class Truthful(Deaf):
+    """Answers without noise, and chooses by its seed alone."""
 
     def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         self._noted("laplace", values, scale)
@@ -64,16 +68,42 @@ class Exact(Deaf):
         self._noted("gaussian", values, scale)
         return values
 
+
+class Exact(Truthful):
+    """Answers without noise, and chooses the highest score."""
+
     def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
         self._noted("choice", scores, scale)
         return int(np.argmax(scores))
 
 
+class Repeating(Deaf):
+    """Answers with the true numbers of another table, whatever it is handed, and chooses by its seed alone."""
+
+    def __init__(self, known: list[Call], seed: int = 0) -> None:
+        super().__init__(seed)
+        self.known = iter([call.values for call in known if call.kind != "choice"])
+
+    def _counts(self, shape: tuple[int, ...]) -> np.ndarray:
+        values = next(self.known)
+        assert values.shape == shape
+        return values
+
+
 def run(mechanism: Mechanism, table: dpsyn.Table, seed: int = 0) -> tuple[list[Call], pd.DataFrame]:
     """What is handed over, and the rows."""
-    noise = Deaf(seed)
+    return asked(Deaf(seed), mechanism, table)
+
+
+def asked(noise: Deaf, mechanism: Mechanism, table: dpsyn.Table) -> tuple[list[Call], pd.DataFrame]:
+    """What this noise is handed, and the rows."""
     rows, _ = mechanism._run(noise, table, no_progress)
     return noise.calls, rows
+
+
+def alike(mine: list[Call], theirs: list[Call]) -> bool:
+    """Whether the questions are alike but for what is handed over."""
+    return [(a.kind, a.values.shape, a.scale) for a in mine] == [(b.kind, b.values.shape, b.scale) for b in theirs]
 
 
 def neighbours(frame: pd.DataFrame, values: dict[str, list[Any]], neighbouring: str) -> Iterator[pd.DataFrame]:
@@ -109,7 +139,7 @@ def spent(mine: list[Call], theirs: list[Call]) -> Spent:
 
     A choice by scores that move by Δ_i loses at most r = (max Δ - min Δ)/scale, and r²/8 in ρ (bounded range).
     """
-    assert [(a.kind, a.values.shape, a.scale) for a in mine] == [(b.kind, b.values.shape, b.scale) for b in theirs]
+    assert alike(mine, theirs)
     found = Spent()
     for a, b in zip(mine, theirs, strict=True):
         apart = (a.values - b.values).ravel()

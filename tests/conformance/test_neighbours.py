@@ -18,7 +18,7 @@ from dpsyn.mechanisms.categories import Categories, OnCategories
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
 from dpsyn.privacy.zcdp import zcdp_rho
-from tests.conformance.neighbours import neighbours, remember_fits, run, spent
+from tests.conformance.neighbours import Deaf, Repeating, Truthful, alike, asked, neighbours, remember_fits, run, spent
 
 COINS = ("dp_gan",)
 """Mechanisms that see rows picked by coins, which cost less than what a neighbour moves: they have tests of their own."""
@@ -125,6 +125,43 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
         made.append(run(config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5, "add_remove"), table.domain, table.n), table)[1])
     pd.testing.assert_frame_equal(made[0], made[1])
     pd.testing.assert_frame_equal(made[0], made[2])
+
+
+def special_tables(neighbouring: str) -> list[dpsyn.Table]:
+    """In which nothing is off, all is alike, or all depends; where n is a secret, it is from 1 to many."""
+    every = pd.DataFrame(list(product(*BITS.values())), columns=list(BITS))
+    corners = [every.iloc[[at] * 8] for at in (0, 7)]
+    spread = every.iloc[np.random.default_rng(3).integers(0, 8, 8)]
+    frames = [every, *corners, spread, every.iloc[[0, 0, 0, 0, 7, 7, 7, 7]]]
+    if neighbouring == "add_remove":
+        frames += [
+            every.iloc[[3]],
+            every.iloc[[1, 6]],
+            pd.concat([spread] * 9),
+            pd.concat([spread] * 900),
+            corners[0].iloc[:4],
+        ]
+    return [table_of(frame.reset_index(drop=True)) for frame in frames]
+
+
+@pytest.mark.parametrize("answers", ["few", "many", "those of even rows", "those of equal rows"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
+def test_questions_and_rows_follow_from_answers_however_far_from_the_truth(
+    name: str, settings: dict[str, Any], neighbouring: Any, answers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember_fits(monkeypatch)
+    config = config_class(name)(**SETTINGS.get(name, {}), **settings)
+    tables, found = special_tables(neighbouring), []
+    spec = dpsyn.PrivacySpec(1.0, 1e-5, neighbouring)
+    even = tables[0 if answers == "those of even rows" else 1]
+    known, _ = asked(Truthful(), config.calibrate(spec, even.domain, even.n), even)
+    for table in tables:
+        noise = Repeating(known) if answers.startswith("those") else Deaf(0, {"few": 0, "many": 300}[answers])
+        found.append(asked(noise, config.calibrate(spec, table.domain, table.n), table))
+    for calls, rows in found[1:]:
+        assert alike(found[0][0], calls)
+        pd.testing.assert_frame_equal(found[0][1], rows)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,10 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import DataError, DpsynError
+from dpsyn.mechanisms import records
 from dpsyn.mechanisms.records import verify
 from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.privacy.spec import Guarantee
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
 SMALLER = (1 - 1e-6, 0.9, 0.01)
@@ -75,7 +80,7 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
         lacking = copy.deepcopy(record)
         del lacking["settings"][fact]
         assert verify(lacking).contradiction, fact
-    for rows in (10 * record["rows"], record["rows"] - 1):
+    for rows in (10 * record["rows"], record["rows"] - 1, 0):
         assert verify(changed(record, rows=rows)).contradiction
     assert verify(changed(record, guarantee__neighbouring="add_remove")).contradiction
     assert verify(changed(record, columns=record["columns"][1:])).contradiction
@@ -83,6 +88,7 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
         verify(changed(record, rows=-1))
     assert "source" in verify(changed(record, guarantee__source="me")).contradiction
     assert "'epsilon'" in verify(changed(record, epsilon=0.01)).contradiction
+    assert "'least_epsilon'" in verify(changed(record, guarantee__least_epsilon=0.01)).contradiction
     assert "'epsilon_'" in verify(changed(record, settings__epsilon_=0.01)).contradiction
     assumed = record["guarantee"]["assumptions"]
     for one in assumed:
@@ -106,6 +112,68 @@ def test_what_is_no_guarantee_is_not_said_to_hold(record: dict[str, Any]) -> Non
     seeded = changed(record, demonstration=True, guarantee__status="demonstration")
     assert "without a guarantee" in str(verify(seeded))
     assert verify(changed(record, demonstration=True)).contradiction
+
+
+def test_what_holds_in_real_arithmetic_is_not_said_to_be_proven() -> None:
+    config = dpsyn.DPCDA(target="smokes", order_of_mixture=4, rows=20, noise_sampler="system")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-15), TABLE.domain, n=TABLE.n)
+    record = json.loads(json.dumps(mechanism(None, TABLE).record()))
+    assert record["guarantee"]["status"] == "real_arithmetic"
+    assert not verify(record).contradiction
+    said = verify(changed(record, guarantee__status="proven"))
+    assert not said.holds
+    assert "real_arithmetic" in said.contradiction
+
+
+def test_numbers_are_alike_but_for_rounding_and_all_else_is_alike_or_not() -> None:
+    for stated, found in product((1, 1 + 1e-12, 1 - 1e-12), repeat=2):
+        assert records._alike(stated, found)
+        assert not records._alike(stated, 1.001 * found)
+    assert not any(records._alike(1, found) for found in (2, None, "1", [1], {"a": 1}))
+    assert records._alike({"a": 1}, {"a": 1, "b": 2})  # as far as it is stated
+    assert not records._alike({"a": 1, "b": 3}, {"a": 1, "b": 2})
+    lists: list[tuple[Any, Any]] = [
+        ([1], 1), (None, [1]), ([1], [1, 1]), ([1, 1], [1]), ([{"a": 1}], [3]), ([3], [{"a": 1}]), ([{"a": 1}], [{"b": 1}]),
+        ([{"a": 1}], [{"a": 1, "b": 2}]), ([{"a": 1, "b": 2}], [{"a": 1}]), ([{"a": 1}, {}], [{"a": 1}]),
+    ]  # fmt: skip
+    assert not any(records._alike(stated, found) for stated, found in lists)
+
+
+def test_a_claim_is_less_where_more_than_rounding_is_missing() -> None:
+    claim = Guarantee(2.0, 1e-5, "replace_one", "a source", ())
+    for name in ("epsilon", "delta"):
+        least = getattr(claim, name) * (1 - 1e-9)
+        assert not records._less(replace(claim, **{name: least}), claim)
+        assert records._less(replace(claim, **{name: math.nextafter(least, 0)}), claim)
+
+
+def test_a_record_that_does_not_say_how_many_rows_there_are_has_one() -> None:
+    for rows in (1, 2):
+        config = dpsyn.Independent(rows=rows)
+        record = config.calibrate(dpsyn.PrivacySpec(1.0), TABLE.domain, n=TABLE.n)(None, TABLE).record()
+        said = {name: value for name, value in json.loads(json.dumps(record)).items() if name != "rows"}
+        assert verify(said).holds is (rows == 1)
+
+
+def test_a_ledger_has_every_line_and_every_number_of_it(record: dict[str, Any]) -> None:
+    ledger = record["settings"].get("ledger")
+    if ledger is None:
+        return
+    forged = [ledger[:at] + ledger[at + 1 :] for at in range(len(ledger))]
+    forged += [[], [*ledger, ledger[-1]], None]
+    for at, line in enumerate(ledger):
+        for name in line:
+            lacking = {key: value for key, value in line.items() if key != name}
+            forged += [[*ledger[:at], other, *ledger[at + 1 :]] for other in (lacking, {**line, name: None})]
+    for other in forged:
+        assert verify(changed(record, settings__ledger=other)).contradiction, other
+
+
+def test_what_follows_from_the_settings_is_not_left_empty(record: dict[str, Any]) -> None:
+    calibrated = set(record["settings"]) - set(record["config"]) - {"requested", "n"}
+    for name in calibrated:
+        if record["settings"][name] is not None:
+            assert verify(changed(record, **{f"settings__{name}": None})).contradiction, name
 
 
 def test_an_unconfirmed_domain_is_not_written_down() -> None:

@@ -6,6 +6,7 @@ A source of noise that answers without a look at what it is handed must lead to 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,15 @@ from dpsyn.table import Table
 class Deaf(NoiseSource):
     """Answers as if it had been handed the same numbers always; keeps what it was handed, and with which scale."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, least: int = 300) -> None:
         super().__init__(np.random.default_rng(seed))
+        self.least = least
         self.answers = np.random.default_rng(seed + 1)
         self.handed: list[tuple[str, np.ndarray, float]] = []
 
     def _whole(self, name: str, values: np.ndarray, scale: float) -> np.ndarray:
         self.handed.append((name, np.array(values), scale))
-        return self.answers.integers(300, 400, values.shape)
+        return self.answers.integers(self.least, self.least + 100, values.shape)
 
     def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         return self._whole("laplace", values, scale)
@@ -99,6 +101,23 @@ def test_noisy_reweighting_learns_from_noisy_numbers_alone(case: str, neighbouri
     pd.testing.assert_frame_equal(*found)
 
 
+@pytest.mark.parametrize("least", [0, 300, 3_000])
+@pytest.mark.parametrize("case", REWEIGHTINGS)
+def test_noisy_reweighting_makes_as_many_rows_as_the_noise_says_however_many_there_are(case: str, least: int) -> None:
+    found = []
+    for n in (1, 40, 1_000_000):
+        table = two_tables(DOMAIN, n, 40)[n == 40]
+        mechanism = dpsyn.NoisyReweighting(**REWEIGHTINGS[case]).calibrate(
+            dpsyn.PrivacySpec(1.0, 1e-5, "add_remove"), DOMAIN, n
+        )
+        noise = Deaf(3, least)
+        rows = mechanism._run(noise, table, no_progress)[0]
+        found.append((rows, [(kind, values.shape, scale) for kind, values, scale in noise.handed]))
+    for rows, handed in found[1:]:
+        pd.testing.assert_frame_equal(rows, found[0][0])
+        assert handed == found[0][1]
+
+
 NUMBERS = Domain.of(
     [
         *[Attribute(f"x{j}", "numeric", lower=-1.0, upper=1.0, bins=4, public=True) for j in range(3)],
@@ -148,6 +167,38 @@ def test_dp_cda_learns_from_noisy_numbers_alone(case: str, neighbouring: Any) ->
             assert values.shape[1] == 3
             assert scale == scales[-1] > 0
     pd.testing.assert_frame_equal(*found)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+@pytest.mark.parametrize("sizes", [None, 20])
+def test_a_class_with_fewer_members_than_are_mixed_gets_the_same_noise_and_divisor(
+    sizes: int | None, variant: Any, neighbouring: Any
+) -> None:
+    """Averages of the few are sums of some of them, divided by the order of mixture all the same; of nobody they are 0."""
+    if sizes and variant == "fixed_size":
+        return  # which refuses a class that is smaller than it was said to be
+    config = dpsyn.DPCDA(
+        target="y", order_of_mixture=3, rows=12, noise_sampler="exact", clip_norm=0.5, variant=variant, class_sizes=sizes
+    )
+    found = []
+    for few in (30, 3, 2, 1, 0):
+        frame = numbers(60, False).frame.assign(y=[1] * few + [0] * (60 - few))
+        mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-5, neighbouring), NUMBERS, 60)
+        noise = Deaf(4)
+        rows = mechanism._run(noise, Table(frame, NUMBERS), no_progress)[0]
+        found.append((rows, [(kind, values.shape, scale) for kind, values, scale in noise.handed]))
+        members = mechanism.features.encode(Table(frame, NUMBERS), None)[:few]
+        members /= np.maximum(np.linalg.norm(members, axis=1, keepdims=True) / mechanism.radius, 1.0)
+        if few <= 3:
+            chosen = [np.array(one) for one in product((0, 1), repeat=few)] if variant == "poisson" else [np.ones(few)]
+            possible = np.array([one @ members / 3 for one in chosen])
+            averages = noise.handed[-1][1]
+            assert len(averages) > 3
+            assert np.abs(averages[:, None] - possible[None]).max(axis=2).min(axis=1).max() < 1e-12
+    for rows, handed in found[1:]:
+        assert handed == found[0][1]
+        pd.testing.assert_frame_equal(rows, found[0][0])
 
 
 @pytest.mark.parametrize("sampler", ["system", "exact"])

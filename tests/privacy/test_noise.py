@@ -167,6 +167,21 @@ def test_the_exponential_mechanism_chooses_by_its_law(generator):
     assert p_value(scale / 1.3) < 1e-9
 
 
+@pytest.mark.parametrize("generator", [None, np.random.default_rng(5)])
+@pytest.mark.parametrize("score", [-7, 0, 2**40])
+def test_among_equal_scores_each_is_chosen_as_often(generator, score):
+    for count in (2, 5):
+        scores, made = np.full(count, score), NoiseSource(generator)
+        for chosen in (
+            [made.exponential_choice(scores, 1.5) for _ in range(600)],
+            made.exponential_choices(scores, 2, 600),
+        ):
+            assert stats.chisquare(np.bincount(chosen, minlength=count)).pvalue > 1e-6
+        # Nor does it hang on the others of equal score where one is far behind.
+        behind = np.bincount([made.exponential_choice(np.append(scores, score - 99), 1.5) for _ in range(600)])
+        assert stats.chisquare(behind[:count]).pvalue > 1e-6
+
+
 def test_the_exponential_mechanism_survives_scores_far_apart():
     for made in (NoiseSource(None), NoiseSource(np.random.default_rng(1))):
         assert made.exponential_choice(np.array([0, 10**15, 5]), 0.5) == 1

@@ -271,6 +271,22 @@ def test_where_n_is_secret_everything_follows_from_two_noisy_counts(noise: tuple
     assert found.max_frequency_interval == ends
 
 
+@pytest.mark.parametrize("answer", [-9, 1, 2, 6, 10, 25])
+def test_equal_noisy_counts_are_released_alike_whatever_the_counts_are(answer: int) -> None:
+    """All rows different, some equal, all equal; where n is a secret, also other numbers of rows."""
+    alike = []
+    for spec in (REPLACE, ADD):
+        for n in (10,) if spec is REPLACE else (1, 10, 60):
+            for largest in sorted({1, 2, n // 2, n - 1, n} & set(range(1, n + 1))):
+                counts = [largest] if spec is REPLACE else [largest, n - largest]
+                source = Fixed(*[answer + 3 * at - count for at, count in enumerate(counts)])
+                alike.append(replace(private_statistics(of_counts(n, largest), spec, source), name=""))
+                assert source.handed == [(counts, math.nextafter(2.0, math.inf))]
+        assert len(alike) > 3
+        assert all(found == alike[0] for found in alike)
+        alike.clear()
+
+
 def test_the_limits_of_what_can_be_released() -> None:
     assert private_statistics(DatasetStatistics(3, 2**51 - 1, 0.5), REPLACE, Fixed(0)).n == 2**51 - 1
     with pytest.raises(ParameterError, match=r"2\^51"):

@@ -17,7 +17,7 @@ from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.dp_merf import embedding
 from dpsyn.mechanisms.dp_merf.embedding import UNIT, Features
 from dpsyn.privacy.zcdp import zcdp_rho
-from tests.conformance.neighbours import Exact, neighbours, run
+from tests.conformance.neighbours import Deaf, Exact, alike, asked, neighbours, run
 
 VALUES: dict[str, list[Any]] = {"k": ["p", "q"], "c": ["x", "y", "z"], "b": [0, 1], "x": [0.0, 3.0, 10.0], "y": [-1.0, 1.0]}
 DOMAIN = dpsyn.Domain.of(
@@ -215,6 +215,21 @@ def test_sums_that_say_that_nobody_is_there_make_one_row() -> None:
     made, diagnostics = mechanism._run(Drowned(), table, no_progress)
     assert diagnostics["noisy_rows_by_class"] == [0, 0]
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("least", [-3 * UNIT, 0, 2 * UNIT, 500 * UNIT])
+@pytest.mark.parametrize("columns", ["kcb", "kxy"])
+def test_as_many_rows_are_made_as_the_noisy_sums_say_however_many_there_are(
+    columns: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Features, "fitted", lambda self, mean, count, generator: np.zeros((count, len(self.numbers))))
+    found = []
+    for n in (1, 4, 54, 20_000):
+        table = dpsyn.Table(frame_of(columns, n), DOMAIN.project(list(columns)))
+        found.append(asked(Deaf(0, least), mechanism_of(columns, "add_remove", n, rows=None), table))
+    for calls, rows in found[1:]:
+        assert alike(found[0][0], calls)
+        pd.testing.assert_frame_equal(found[0][1], rows)
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -19,7 +19,7 @@ from dpsyn.mechanisms.records import verify
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
-from tests.conformance.neighbours import Deaf, Exact, neighbours, spent
+from tests.conformance.neighbours import Deaf, Exact, Repeating, Truthful, alike, neighbours, spent
 
 VALUES: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "c": [0, 1], "x": [0, 4, 9]}
 ATTRIBUTES = (
@@ -111,6 +111,34 @@ def test_a_neighbour_moves_every_score_by_one_at_most(neighbouring: Any) -> None
         for other in neighbours(frame, {name: VALUES[name] for name in frame}, neighbouring):
             furthest = max(furthest, int(np.abs(scores(other) - mine).max()))
     assert furthest == 1
+
+
+@pytest.mark.usefixtures("chooses")
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("answers", ["few", "many", "those of rows that depend"])
+def test_which_tables_are_measured_follows_from_the_answers_alone(neighbouring: Any, answers: str) -> None:
+    """Also where a table has a single cell that is not empty, or none that stands out."""
+    every = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
+    depend = [every.iloc[[0] * 18 + [35] * 18], every.iloc[[4] * 36]]
+    frames = [every, *depend, every.iloc[np.random.default_rng(0).integers(0, 36, 36)]]
+    if neighbouring == "add_remove":
+        frames += [every.iloc[[7]], pd.concat([every] * 50)]
+    tables, spec, found = (
+        [table_of(frame.reset_index(drop=True)) for frame in frames],
+        dpsyn.PrivacySpec(9.0, 1e-5, neighbouring),
+        [],
+    )
+    truthful = Truthful()
+    mechanism_of(tables[1], spec).measured(truthful, tables[1])
+    for table in tables:
+        noise = Repeating(truthful.calls) if answers.startswith("those") else Deaf(0, {"few": 0, "many": 300}[answers])
+        found.append((mechanism_of(table, spec).measured(noise, table), noise.calls))
+    assert answers == "few" or len(found[0][1]) > 2
+    for measured, calls in found[1:]:
+        assert alike(found[0][1], calls)
+        assert measured.statistics.groups == found[0][0].statistics.groups
+        np.testing.assert_array_equal(measured.sums, found[0][0].sums)
+        assert measured.rows == found[0][0].rows
 
 
 def data(columns: int, rows: int = 3_000) -> Table:

@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from dpsyn.mechanisms.private_sampling import (
     THEOREM_SOURCE,
     PrivateSampling,
 )
+from dpsyn.mechanisms.private_sampling import _mechanism as drawing
 from dpsyn.mechanisms.private_sampling import _solve as solving
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, stability_epsilon, whole_cube_geometry
 from dpsyn.solvers.contingency import all_codes
@@ -235,6 +237,32 @@ def test_a_failing_solver_gives_uniform_rows_and_no_exception(
         assert diagnostics["shrinkage"] == 1.0
         assert diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
         assert "no answer" in diagnostics["quadratic_program"] + diagnostics["linear_program"]
+
+
+def test_the_reduced_space_is_drawn_once_whatever_the_data_and_the_solvers_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain, drawn, made = _domain(2, 3, 2), [], []
+    draw, solvers = drawing.draw_space, ("closest_to_uniform", "least_shrinkage")
+
+    def watched(*arguments: Any) -> Any:
+        drawn.append(draw(*arguments))
+        return drawn[-1]
+
+    def fail(*arguments: object, **named: object) -> None:
+        raise SolverError("no answer")
+
+    monkeypatch.setattr(drawing, "draw_space", watched)
+    corner, spread = np.zeros((6, 3)), np.random.default_rng(1).integers(0, (2, 3, 2), (6, 3))
+    for failing in (set(), {solvers[0]}, {solvers[1]}, set(solvers)):
+        for codes in (corner, spread):
+            with monkeypatch.context() as patch:
+                for name in failing:
+                    patch.setattr(solving, name, fail)
+                made.append(_run(PrivateSampling(rows=3, degree=1, reduced_space_size=8), _table(codes, domain)).diagnostics)
+    assert len(drawn) == len(made) == 8
+    assert {found["shrinkage"] == 1.0 for found in made} == {True, False}
+    for space, found in zip(drawn, made, strict=True):
+        np.testing.assert_array_equal(found["points"], drawn[0].codes)
+        np.testing.assert_array_equal(space.codes, drawn[0].codes)
 
 
 def test_what_the_listener_raises_is_no_fault_of_a_solver() -> None:
