@@ -58,8 +58,11 @@ def settled(values: pd.Series[Any]) -> pd.Series[Any]:
     if values.dtype != object:
         return values
     empty = values.isna()
-    if empty.any() and not empty.all() and all(type(v) is int and abs(v) < 2**63 for v in values[~empty].unique()):
+    some = values[~empty]
+    kinds = set(map(type, some))
+    whole = max(abs(value) for value in some if type(value) is int) if int in kinds else 0
+    if empty.any() and kinds == {int} and whole < 2**63:
         return values.where(~empty, 0).astype("int64").astype("Int64").mask(empty)
-    if any(type(v) is int and abs(v) > 2**53 for v in values[~empty].unique()) and any(type(v) is float for v in values):
+    if whole > 2**53 and float in kinds:
         return values  # floats would change the whole number
     return values.infer_objects()

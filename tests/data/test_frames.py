@@ -347,3 +347,12 @@ def test_truth_values_that_become_numbers_are_told(kind: Any) -> None:
     assert read_table(pd.DataFrame({"x": cells}), domain=domain).notes == (
         "Column 'x': truth values are taken as the numbers 0 and 1.",
     )
+
+
+@pytest.mark.parametrize("cell", [{}, [1], {1, 2}])
+@pytest.mark.parametrize("categories", [(2, "a"), (2, 2.5), ("a", "b"), (True, False)])
+def test_nested_cells_are_refused_under_any_domain(cell: Any, categories: Any) -> None:
+    column = pd.Series([cell, None, categories[0]], dtype=object)
+    domain = Domain.of([Attribute("x", "categorical", categories, missing=True)])
+    with pytest.raises(DomainError, match="a list or another nested value"):
+        read_table(pd.DataFrame({"x": column}), domain=domain)
