@@ -39,7 +39,7 @@ def workspace() -> Workspace | None:
 
 
 def with_workspace(do: Callable[[Workspace], T]) -> T | None:
-    """What ``do`` makes of the open workspace; None without one. If it fails it is closed, and page Comparison says so."""
+    """What ``do`` makes of the open workspace; None without one. If it fails it is closed, and page Comparison says more."""
     folder = workspace()
     if folder is None:
         return None
@@ -48,6 +48,7 @@ def with_workspace(do: Callable[[Workspace], T]) -> T | None:
     except WorkspaceError as fault:
         st.session_state.pop("workspace")
         st.session_state["workspace_lost"] = str(fault)
+        st.toast("The workspace was closed: see page Comparison.", icon=":material/error:")
         return None
 
 

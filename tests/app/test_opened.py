@@ -56,3 +56,22 @@ def test_what_is_wrong_with_it_is_said(begin, text: str | None, said: str) -> No
     app = begin(text)
     assert name_of(app) == "asia"
     assert any(said in error.value for error in app.error)
+
+
+def test_that_a_workspace_is_lost_is_told_at_once(tmp_path: Path) -> None:
+    def page(folder: str) -> None:
+        import streamlit as st
+
+        from dpsyn.app import state
+        from dpsyn.errors import WorkspaceError
+
+        def fail(_: object) -> None:
+            raise WorkspaceError("it cannot be written any more")
+
+        st.session_state["workspace"] = folder
+        state.with_workspace(fail)
+
+    app = AppTest.from_function(page, kwargs={"folder": str(tmp_path)}).run()
+    assert not app.exception
+    assert [toast.value for toast in app.toast] == ["The workspace was closed: see page Comparison."]
+    assert app.session_state["workspace_lost"] == "it cannot be written any more"
