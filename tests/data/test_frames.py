@@ -349,7 +349,7 @@ def test_truth_values_that_become_numbers_are_told(kind: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("cell", [{}, [1], {1, 2}])
+@pytest.mark.parametrize("cell", [{}, [1], {1, 2}, np.array([]), np.array([1, 2]), pd.Series([1, 2])])
 @pytest.mark.parametrize("categories", [(2, "a"), (2, 2.5), ("a", "b"), (True, False)])
 def test_nested_cells_are_refused_under_any_domain(cell: Any, categories: Any) -> None:
     column = pd.Series([cell, None, categories[0]], dtype=object)
