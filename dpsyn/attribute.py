@@ -81,7 +81,7 @@ class Attribute:
         if self.keep and self.kind != "date":
             raise self._wrong("only dates have a weekday or a month to keep")
         others = {"categories": ()} if self.is_binned else {"lower": None, "upper": None, "unit": None, "integer": False}
-        if stray := next((field for field, none in others.items() if getattr(self, field) is not none), None):
+        if stray := next((field for field, none in others.items() if getattr(self, field) != none), None):
             kinds = "numbers and dates" if not self.is_binned else "truth and categorical columns"
             raise self._wrong(f"{stray} is for {kinds}, and its kind is {self.kind}: leave it out, or change the kind")
         if self.is_binned:

@@ -59,10 +59,9 @@ def settled(values: pd.Series[Any]) -> pd.Series[Any]:
         return values
     empty = values.isna()
     some = values[~empty]
-    kinds = set(map(type, some))
-    whole = max(abs(value) for value in some if type(value) is int) if int in kinds else 0
-    if empty.any() and kinds == {int} and whole < 2**63:
+    if 0 < len(some) < len(values) and all(type(value) is int and abs(value) < 2**63 for value in some):
         return values.where(~empty, 0).astype("int64").astype("Int64").mask(empty)
-    if whole > 2**53 and float in kinds:
+    found = values.infer_objects()
+    if found.dtype.kind == "f" and any(type(value) is int and abs(value) > 2**53 for value in some):
         return values  # floats would change the whole number
-    return values.infer_objects()
+    return found

@@ -218,7 +218,7 @@ def feasibility(
 
     spec = library.PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
-    if target is None and os.path.isfile(file):  # a pipe can be read once
+    if target is None and file != STDIN and os.path.isfile(file):  # a pipe can be read once
         with Progress(file, quiet=quiet) as progress:
             counted = library.file_statistics(
                 file, domain=schema_of(schema), columns=names_in(columns), wide="leave_out", progress=progress

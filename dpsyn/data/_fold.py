@@ -229,11 +229,8 @@ class TextFold(Fold):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             comma = matches(texts, ",")
-            kept |= (
-                _some(comma, 1)
-                | _some(comma & ~matches(texts, COMMA_AND_THREE), 1)
-                | _some(~matches(texts, COMMA_NUMBER), 1)
-            )
+            for kind in (comma, comma & ~matches(texts, COMMA_AND_THREE), ~matches(texts, COMMA_NUMBER)):
+                kept |= _some(kind, 1)
         for written in ways_to_write(self._values.drop_null()[0].as_py()):
             days = _days(read_dates(texts, written))
             kept |= _bounds(days) | _some(zoned(texts), 1) | _some(np.isnan(days))

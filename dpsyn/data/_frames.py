@@ -258,7 +258,9 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
         return _fit_binned(attribute, column)
     known = set(attribute.categories)
     if attribute.missing and "" not in known and not pd.api.types.is_numeric_dtype(column.dtype):
-        column = column.mask(column.map(lambda cell: isinstance(cell, str) and cell == "").astype(bool))
+        nested = pd.api.types.is_object_dtype(column.dtype)  # perhaps: an array in a cell cannot be compared
+        blank = column.map(lambda cell: isinstance(cell, str) and cell == "").astype(bool) if nested else column == ""
+        column = column.mask(blank)
     texts = [isinstance(category, str) for category in attribute.categories]
     if not pd.api.types.is_object_dtype(column) and (
         all(texts) if isinstance(column.dtype, pd.StringDtype) else not any(texts)

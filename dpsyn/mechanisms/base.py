@@ -112,7 +112,7 @@ class Release(Shown):
         empty = (f"{said}an empty number or date for the middle of its bounds.",) if names else ()
         ends = [quoted(a.name) for a in binned if a.on_a_bound(self.rows[a.name].iloc[:_LOOKED_AT]) > _MOST_ON_A_BOUND]
         said = (
-            f"Most cells of {listed(ends)} lie on a bound of their column: unless the real ones do, there is too much noise."
+            f"Most cells of {listed(ends)} lie on a bound of their column: unless the real ones do, there is too much noise"
         )
         return (*empty, *((f"{said}.",) if ends else ()))
 

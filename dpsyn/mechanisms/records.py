@@ -122,7 +122,7 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
             contradiction=f"its source is {shown(outcome.stated.source)}, and its settings give {shown(claim.source)}",
         )
     unknown = [name for name in record if name not in Record.__annotations__]
-    unknown += [name for name in record["guarantee"] if name not in {field.name for field in fields(Guarantee)}]
+    unknown += [name for name in record["guarantee"] if name not in Guarantee.__dataclass_fields__]
     if unknown:
         return replace(outcome, contradiction=f"it states {shown(unknown[0])}, which no record has")
     unsaid = [one for one in claim.assumptions if one not in outcome.stated.assumptions]

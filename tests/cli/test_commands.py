@@ -342,6 +342,12 @@ def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
         dpsyn.file_statistics("pipe")
 
 
+def test_a_file_called_as_standard_input_is_not_taken_for_it(here: Path) -> None:
+    (here / "-").write_text("nothing of it\n")
+    rows = (here / "leute.csv").read_bytes()
+    assert run("feasibility", "-", "-q", code=terminal.NO, stdin=rows).stdout.startswith("data: 60 rows")
+
+
 def test_where_standard_output_is_closed_nothing_is_done(here: Path) -> None:
     words = f"exec {sys.executable} -m dpsyn.cli schema leute.csv >&-"
     found = subprocess.run(["sh", "-c", words], stderr=subprocess.PIPE, check=False)

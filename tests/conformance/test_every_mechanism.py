@@ -161,6 +161,7 @@ def test_a_release_whose_numbers_the_noise_cut_off_says_so(name):
     release = run(case.config, case.spec)
     cut_off = release.rows["age"].isin(bounds).mean() > 0.5
     assert any("lie on a bound" in note and "'age'" in note for note in release.notes) is bool(cut_off)
+    assert not any(note.endswith("..") for note in release.notes)
 
 
 @each

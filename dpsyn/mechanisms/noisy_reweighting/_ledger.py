@@ -355,7 +355,7 @@ def source_of(ledger: Ledger, spec: PrivacySpec) -> str:
 
 
 def assumptions_of(
-    family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool, public_tables: bool = False
+    family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool, public_tables: bool
 ) -> tuple[str, ...]:
     found = [PUBLIC_DOMAIN_ASSUMPTION]
     if public_tables:
