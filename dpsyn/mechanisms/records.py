@@ -282,5 +282,8 @@ def _alike(stated: Any, found: Any) -> bool:
         )
         return len(stated) == len(found) and whole and all(map(_alike, stated, found))
     if isinstance(stated, float) or isinstance(found, float):
-        return math.isclose(stated, found, rel_tol=_ROUNDING)
+        try:
+            return math.isclose(stated, found, rel_tol=_ROUNDING)
+        except (TypeError, OverflowError):  # no number, or none that a float holds
+            return False
     return bool(stated == found)
