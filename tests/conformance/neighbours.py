@@ -26,16 +26,16 @@ class Call:
 
 
 class Deaf(NoiseSource):
-    """Answers by its seed alone, with whole numbers from ``least`` to ``least`` + 11, and keeps what it is handed."""
+    """Answers by its seed alone, with ``many`` whole numbers from ``least`` on, and keeps what it is handed."""
 
-    def __init__(self, seed: int = 0, least: int = 0) -> None:
+    def __init__(self, seed: int = 0, least: int = 0, many: int = 12) -> None:
         super().__init__(np.random.default_rng(seed))
         self.answers = np.random.default_rng(seed + 1)
-        self.least = least
+        self.least, self.many = least, many
         self.calls: list[Call] = []
 
     def _counts(self, shape: tuple[int, ...]) -> np.ndarray:
-        return self.least + self.answers.integers(0, 12, shape)
+        return self.least + self.answers.integers(0, self.many, shape)
 
     def _noted(self, kind: str, values: np.ndarray, scale: float) -> None:
         assert values.dtype == np.int64

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.mechanisms.base import Release, no_progress
 from dpsyn.mechanisms.categories import Categories, OnCategories
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
@@ -30,6 +31,7 @@ MIXED: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "x": [0, 4, 9]
 ATTRIBUTES = {
     "a": dpsyn.Attribute("a", "categorical", ("x", "y", "z"), public=True),
     "x": dpsyn.Attribute("x", "numeric", lower=0, upper=9, bins=2, integer=True, public=True),
+    "alike": dpsyn.Attribute("alike", "categorical", (0,), public=True),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "privbayes": {"usefulness": 1e-6},  # parents, although there are few rows
@@ -42,7 +44,9 @@ TIGHT = 0.65
 
 def table_of(frame: pd.DataFrame) -> dpsyn.Table:
     attributes = [
-        ATTRIBUTES[name] if name in ATTRIBUTES and "x" in frame else dpsyn.Attribute(name, "truth", (0, 1), public=True)
+        ATTRIBUTES[name]
+        if name in ATTRIBUTES and ("x" in frame or name == "alike")
+        else dpsyn.Attribute(name, "truth", (0, 1), public=True)
         for name in frame
     ]
     return dpsyn.Table(frame, dpsyn.Domain.of(attributes))
@@ -128,8 +132,8 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
 
 
 def special_tables(neighbouring: str) -> list[dpsyn.Table]:
-    """In which nothing is off, all is alike, or all depends; where n is a secret, it is from 1 to many."""
-    every = pd.DataFrame(list(product(*BITS.values())), columns=list(BITS))
+    """In which nothing is off, all is alike, or all depends, beside a column of one value; a secret n is from 1 to many."""
+    every = pd.DataFrame(list(product(*BITS.values())), columns=list(BITS)).assign(alike=0)
     corners = [every.iloc[[at] * 8] for at in (0, 7)]
     spread = every.iloc[np.random.default_rng(3).integers(0, 8, 8)]
     frames = [every, *corners, spread, every.iloc[[0, 0, 0, 0, 7, 7, 7, 7]]]
@@ -144,7 +148,7 @@ def special_tables(neighbouring: str) -> list[dpsyn.Table]:
     return [table_of(frame.reset_index(drop=True)) for frame in frames]
 
 
-@pytest.mark.parametrize("answers", ["few", "many", "those of even rows", "those of equal rows"])
+@pytest.mark.parametrize("answers", ["none", "few", "many", "those of even rows", "those of equal rows"])
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_questions_and_rows_follow_from_answers_however_far_from_the_truth(
@@ -157,11 +161,22 @@ def test_questions_and_rows_follow_from_answers_however_far_from_the_truth(
     even = tables[0 if answers == "those of even rows" else 1]
     known, _ = asked(Truthful(), config.calibrate(spec, even.domain, even.n), even)
     for table in tables:
-        noise = Repeating(known) if answers.startswith("those") else Deaf(0, {"few": 0, "many": 300}[answers])
-        found.append(asked(noise, config.calibrate(spec, table.domain, table.n), table))
-    for calls, rows in found[1:]:
+        mechanism = config.calibrate(spec, table.domain, table.n)
+        noise = (
+            Repeating(known)
+            if answers.startswith("those")
+            else Deaf(0, *{"few": (0,), "many": (300,), "none": (0, 1)}[answers])
+        )
+        rows, diagnostics = mechanism._run(noise, table, no_progress)
+        release = Release(rows, mechanism.guarantee, diagnostics, config.name, {}, seeded=False)
+        found.append((noise.calls, rows, release.tables))
+    for calls, rows, released in found[1:]:
         assert alike(found[0][0], calls)
         pd.testing.assert_frame_equal(found[0][1], rows)
+        # Tables may be published, too: they are what the noise answered, and nothing else.
+        assert released.keys() == found[0][2].keys()
+        for names, one in released.items():
+            pd.testing.assert_frame_equal(found[0][2][names], one)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,7 +26,7 @@ def test_parts_cost_no_more_than_is_asked_for_and_hardly_less(epsilon: float, ne
     for budget, most in ((pure, epsilon), (gaussian, zcdp_rho(epsilon, 1e-5))):
         assert CLOSE * Fraction(most) < Fraction(budget.total) < Fraction(most)
         assert budget.moved == moved
-    for tables in (1, 7):
+    for tables in (1, 7, 20, 21, 1_000, 10**6):
         for share in (0.3, 1.0):
             spent = Fraction(share * pure.total)
             cost = Fraction(moved * tables) / Fraction(pure.noise_scale(share * pure.total, tables))

@@ -113,6 +113,41 @@ def test_noise_that_64_bits_cannot_carry_is_refused(name, seeded):
 
 
 @pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian", "gaussian"])
+def test_noise_is_as_wide_as_its_scale_however_large_that_is(name, seeded):
+    """By the middle of 200 sizes, which is about 0.68 of a scale: half or twice of it is not seen in 10^9 runs."""
+    kind = np.float64 if name == "gaussian" else np.int64
+    for power in range(4, 62, 3):
+        noise = getattr(source(seeded), name)(np.zeros(200, dtype=kind), 2.0**power)
+        assert 0.34 < np.median(np.abs(noise)) / 2.0**power < 1.4
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize("many", [False, True])
+def test_a_score_that_is_a_scale_higher_is_e_times_as_likely_however_large_that_is(many, seeded):
+    made = source(seeded)
+    for power in (0, 25, 50):
+        scores = np.array([0, 2**power])
+        draw = (
+            made.exponential_choices
+            if many
+            else lambda scores, scale, count: [made.exponential_choice(scores, scale) for _ in range(count)]
+        )
+        assert 0.55 < np.mean(draw(scores, 2**power, 400)) < 0.9  # e/(1 + e), within six standard deviations
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (3, 2)])
+def test_without_a_generator_all_noise_is_exact(shape):
+    made = source(False)
+    made.generator = None
+    zeros = np.zeros(shape, dtype=np.int64)
+    for draw in (made.discrete_laplace, made.discrete_gaussian, made.gaussian):
+        assert draw(zeros, 1e6).shape == shape
+    assert made.exponential_choice(zeros.ravel(), 1.0) < zeros.size
+    assert (made.exponential_choices(zeros.ravel(), 1, 3) < zeros.size).all()
+
+
+@pytest.mark.parametrize("seeded", [True, False])
 def test_scores_that_64_bits_cannot_carry_are_taken_for_the_furthest_that_they_can(seeded):
     made, far = source(seeded), 10**30
     assert made.exponential_choice(np.array([-far, 0, -far], dtype=object), 1.0) == 1

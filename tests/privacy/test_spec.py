@@ -19,6 +19,7 @@ from dpsyn.privacy.spec import (
     Status,
     rounded_down,
     rounded_up,
+    together,
     worded_fact,
 )
 
@@ -209,3 +210,23 @@ def test_a_claim_is_read_as_it_was_written():
     del lost["neighbouring"]
     with pytest.raises(DataError, match="'neighbouring'"):
         Guarantee.from_dict(lost)
+
+
+def claim(epsilon=1.0, delta=0.0, neighbouring="replace_one"):
+    return Guarantee(epsilon, delta, neighbouring, "a proof")
+
+
+def test_claims_of_one_kind_add_up():
+    assert together([claim(0.5, 1e-6), claim(0.25, 2e-6)]) == (0.75, 3e-6, "replace_one")
+    assert together([claim(0.5, 1e-6, "add_remove")] * 2) == (1.0, 2e-6, "add_remove")
+
+
+def test_replacing_a_row_is_removing_one_and_adding_one():
+    epsilon, delta, neighbouring = together([claim(1.0, 1e-6), claim(0.5, 1e-5, "add_remove")])
+    assert neighbouring == "replace_one"
+    assert epsilon == 2.0
+    assert delta == pytest.approx(1e-6 + 1e-5 * (1 + math.exp(0.5)), rel=1e-14)
+    assert together([claim(1.0), claim(1e9, 0.0, "add_remove")]) == (2e9 + 1, 0.0, "replace_one")
+    assert together([claim(1.0), claim(1e9, 1e-300, "add_remove")])[1] >= 1
+    for large, small, exact in ((720.0, 1e-310, 492.07), (710.0, 1e-310, 0.022339947661617), (900.0, 5e-324, 1.0)):
+        assert together([claim(1.0), claim(large, small, "add_remove")])[1] == pytest.approx(min(exact, 1.0), rel=1e-4)

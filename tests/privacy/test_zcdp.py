@@ -60,3 +60,12 @@ def test_the_best_order_is_found_wherever_it_lies(rho, epsilon):
 def test_no_delta_is_above_one():
     for rho, epsilon in ((100.0, 0.1), (1e6, 0.1), (1e6, 3.0)):
         assert zcdp_delta(rho, epsilon) == 1.0
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-40, 1e-5, 0.3])
+@pytest.mark.parametrize("epsilon", [1e-14, 1e-9, 1e-3, 1.0, 30.0, 99.0, 101.0, 1e4, 1e8])
+def test_rho_is_the_largest_that_is_enough_however_small_or_large(epsilon, delta):
+    """Between the plain conversion ρ + 2√(ρ·ln(1/δ)) ≤ ε, which wastes something, and what exceeds δ."""
+    rho, log = zcdp_rho(epsilon, delta), -math.log(delta)
+    assert rho >= (epsilon / (math.sqrt(epsilon + log) + math.sqrt(log))) ** 2 * (1 - 1e-9)
+    assert zcdp_delta(rho, epsilon) <= delta < zcdp_delta(rho * 1.001, epsilon)

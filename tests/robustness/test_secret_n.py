@@ -9,6 +9,7 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import DpsynError
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from tests.robustness.test_archives import numeric
 
 CONFIGS: list[Any] = [
@@ -24,6 +25,9 @@ CONFIGS: list[Any] = [
     dpsyn.NoisyReweighting(reduced_space="tree", histogram_share=0),
     dpsyn.MWEM(),
     dpsyn.PrivateSampling(rows=3),
+    dpsyn.DPMix(rows=5, size=8),
+    dpsyn.DPMix(rows=5, size=10**9),
+    *(config_class(name)(rows=5) for name in MECHANISMS if name not in ("dp_cda", "dp_mix")),
 ]
 
 
