@@ -178,7 +178,6 @@ class Domain(Shown):
             DomainError: a column is absent, there twice, or holds a value outside the domain.
             ParameterError: it is no DataFrame.
         """
-        checks.instance("frame", frame, pd.DataFrame, "a DataFrame")
         self.check_columns(frame)
         codes = np.empty((len(frame), len(self)), dtype=np.int32, order="F")
         for j, attribute in enumerate(self.attributes):

@@ -39,7 +39,7 @@ def table(lower: float, upper: float, cells: list[float]) -> Table:
 
 
 @each
-@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (-5e-324, 0.0), (0.0, 1e-300), (1e-300, 3e-300)])
+@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (-5e-324, 0.0), (0.0, 1e-300), (1e-300, 3e-300), (1e-287, 1.001e-287)])
 def test_bounds_that_cannot_be_scaled_by_are_refused_before_there_are_rows(config: Config, bounds: tuple[float, float]):
     with pytest.raises(DomainError, match="closer together") as caught:
         config.calibrate(SPEC, domain(*bounds), n=100)

@@ -248,9 +248,13 @@ class Hunt:
         found = {name for _, where, at in here for name in self.reached_by.get((mutant.path, where, at), ())}
         same, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
         rank = {name: at for at, name in reversed(list(enumerate([before, *same, *near])))}
-        ordered = sorted(found & items.keys(), key=lambda name: (rank.get(name, len(rank)), self.reach[name]["seconds"]))
-        spent = itertools.accumulate(self.reach[name]["seconds"] for name in ordered)
-        return [name for name, total in zip(ordered, spent, strict=True) if total <= self.options.seconds]
+        first = self._in_time(sorted(found & items.keys() & rank.keys(), key=rank.__getitem__))
+        left = found & items.keys() - set(first)
+        return [*first, *self._in_time(sorted(left, key=lambda name: self.reach[name]["seconds"]))]
+
+    def _in_time(self, names: list[str]) -> list[str]:
+        spent = itertools.accumulate(self.reach[name]["seconds"] for name in names)
+        return [name for name, total in zip(names, spent, strict=True) if total <= self.options.seconds]
 
     def _tried(self, mutant: Mutant, names: list[str], items: dict[str, pytest.Item]) -> list[str]:
         """The test that fails and how, or nothing."""
@@ -324,7 +328,9 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=[""], help="faults whose name holds one of these texts")
     parser.add_argument("--shuffled", action="store_true", help="in any order, where there is no time for all")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of tests that every fault gets, quick ones first")
+    parser.add_argument(
+        "--seconds", type=float, default=15.0, help="of tests that noticed others, and as many of quick ones"
+    )
     parser.add_argument("--tests", nargs="*", help="other tests than those of lines.toml")
     parser.add_argument("--afresh", action="store_true", help="try those again that were killed before")
     parser.add_argument("--equivalent", action="store_true", help="try those too that are proven to change nothing")

@@ -143,6 +143,26 @@ def test_a_release_of_a_given_generator_claims_nothing_whoever_makes_it(delta):
     assert [release.guarantee.status for release in made] == ["demonstration", "proven"]
 
 
+@pytest.mark.parametrize(
+    "field", ["rows", "guarantee", "diagnostics", "mechanism", "settings", "seeded", "name", "config", "domain"]
+)
+def test_no_release_has_a_field_that_cannot_be(field):
+    claim = Guarantee(1.0, 0.0, "replace_one", "Theorem")
+    with pytest.raises(ParameterError) as caught:
+        Release(
+            **{
+                "rows": pd.DataFrame(),
+                "guarantee": claim,
+                "diagnostics": {},
+                "mechanism": "mwem",
+                "settings": {},
+                "seeded": False,
+                field: 1,
+            }
+        )
+    assert caught.value.field == field
+
+
 def test_a_record_holds_public_facts_alone():
     """Whoever adds a field has to say here that it does not follow from the rows."""
     release = Release(pd.DataFrame({"a": [1]}), Guarantee(1.0, 0.0, "replace_one", "T"), {"secret": 1}, "mwem", {}, False)
@@ -176,6 +196,8 @@ def test_a_promise_that_protects_hardly_anybody_says_so():
         *(("delta", wrong) for wrong in (1.5, 1 + 1e-9, -1e-9, math.nan, True, "0")),
         *(("neighbouring", wrong) for wrong in ("foo", None)),
         *(("status", wrong) for wrong in ("PROVEN", None)),
+        *(("source", wrong) for wrong in (1, None)),
+        *(("assumptions", wrong) for wrong in ("public", (1,), ("public", None))),
     ],
 )
 def test_no_claim_has_a_field_that_cannot_be(field, value):

@@ -102,6 +102,13 @@ def test_a_claim_whose_delta_floating_point_can_outweigh_is_of_exact_arithmetic(
         assert claimed(factor * chance, "exact", class_sizes=25).guarantee.status == "proven"
 
 
+def test_a_delta_that_floating_point_just_reaches_is_not_outweighed():
+    chance, domain = changed_by_floating_point(4 * 10, 8.0), symmetric_table().domain
+    for delta, status in ((chance, "proven"), (math.nextafter(chance, 0.0), "real_arithmetic")):
+        mechanism = dpsyn.DPCDA(target="y", rows=10).calibrate(dpsyn.PrivacySpec(30.0, delta, "add_remove"), domain, 50)
+        assert mechanism.guarantee.status == status
+
+
 def test_what_is_taken_for_granted_says_where_more_may_be_needed():
     """2⁻⁴² + 2⁻⁴⁵·8 for each number where σ is not known before the run, and averages may be larger than 8σ."""
     usual, stated = floating_noise_assumption(10**6, 8.0), floating_noise_assumption(10**6, 2.0)

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import norm
 
-from dpsyn.privacy.mixing.pairs import Part, discretised, span
+from dpsyn.privacy.mixing.pairs import Part, _split, discretised, span
 from dpsyn.privacy.mixing.pld import composed_epsilon
 
 EDGE = -float(ndtri(1e-22))
@@ -133,6 +133,11 @@ def test_where_the_other_density_underflows_the_loss_is_overstated_and_not_lost(
     for here in losses[(losses > step) & (losses < losses[-1] - 2 * step)]:
         found = infinity + float(np.where(losses > here, masses, 0.0) @ -np.expm1(-np.maximum(losses - here, 0.0)))
         assert delta_of(here) * (1 - 1e-9) <= found <= delta_of(here - step) * (1 + 1e-9) + 1e-30 * len(masses), here
+
+
+def test_what_the_other_law_does_not_hold_goes_to_the_upper_end_and_no_mass_is_negative() -> None:
+    first, second = np.array([1e-3, 0.25]), np.array([0.0, 0.25 * math.exp(-0.6)])
+    np.testing.assert_allclose(_split(first, second, 5, 0.1), [0.0, 1e-3 + 0.25, 0.0], rtol=1e-12, atol=1e-15)
 
 
 def test_a_part_without_noise_has_infinite_distance() -> None:
