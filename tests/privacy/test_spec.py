@@ -250,5 +250,8 @@ def test_replacing_a_row_is_removing_one_and_adding_one():
     assert delta == pytest.approx(1e-6 + 1e-5 * (1 + math.exp(0.5)), rel=1e-14)
     assert together([claim(1.0), claim(1e9, 0.0, "add_remove")]) == (2e9 + 1, 0.0, "replace_one")
     assert together([claim(1.0), claim(1e9, 1e-300, "add_remove")])[1] >= 1
+    for epsilon in (0.1, 0.99, 1.0, 1.5, 7.0):
+        both = together([claim(1.0), claim(epsilon, 1e-7, "add_remove")])
+        assert both[1] == pytest.approx(1e-7 * (1 + math.exp(epsilon)), rel=1e-11)
     for large, small, exact in ((720.0, 1e-310, 492.07), (710.0, 1e-310, 0.022339947661617), (900.0, 5e-324, 1.0)):
         assert together([claim(1.0), claim(large, small, "add_remove")])[1] == pytest.approx(min(exact, 1.0), rel=1e-4)
