@@ -18,7 +18,7 @@ from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.executors import Executor, available_processors
-from dpsyn.solvers.memory import estimate_memory, solver_bytes
+from dpsyn.solvers.memory import operator_bytes, solver_bytes
 from dpsyn.solvers.operator import LARGEST_BLOCK, BlockOperator, DenseOperator, PointOperator
 from dpsyn.solvers.spectrum import conditioning, spectrum
 
@@ -121,7 +121,7 @@ def _bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool 
     dimension = contrast_dimension(shape, degree)
     points = min(m, LARGEST_BLOCK) if elsewhere else m
     weighted = not elsewhere and m <= _MERGED_UP_TO
-    operator = estimate_memory(shape, degree, points, available_processors(), weighted=weighted).total
+    operator = operator_bytes(shape, degree, points, available_processors(), weighted=weighted)
     return operator + solver_bytes(dimension, points, dense=dimension * points <= _DENSE_UP_TO)
 
 
