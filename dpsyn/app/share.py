@@ -157,9 +157,9 @@ def _changed(full: Domain, changes: Mapping[str, Mapping[str, Any] | None]) -> D
     return Domain.of(attributes)
 
 
-def link(query: Mapping[str, list[str]] | None = None) -> str:
+def link() -> str:
     """The address of this page with every setting that differs from its default."""
-    query = {name: st.query_params.get_all(name) for name in st.query_params} if query is None else query
+    query = {name: st.query_params.get_all(name) for name in st.query_params}
     base = (st.context.url or "").split("?")[0]
     return f"{base}?{urlencode(query, doseq=True)}" if query else base
 

@@ -30,16 +30,16 @@ SIZES = ("smallest allowed", *(f"{float(f'{10 ** (i / 4):.2g}'):.12g}" for i in 
 CEILINGS = (*(round(1.05 + 0.05 * i, 2) for i in range(40)), *(float(f"{10 ** (0.5 + i / 10):.3g}") for i in range(26)))
 
 
-def power_of_ten(log10: float, digits: int = 3) -> str:
+def power_of_ten(log10: float) -> str:
     """10^log10 for people, however large or small."""
     if math.isnan(log10):
         return "not defined"
     if math.isinf(log10):
         return "∞" if log10 > 0 else "0"
     if -300 < log10 < 300:
-        return number(float(f"{10.0**log10:.12g}"), digits)
+        return number(float(f"{10.0**log10:.12g}"), 3)
     exponent = math.floor(log10)
-    return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{superscript(exponent)}"
+    return f"{10 ** (log10 - exponent):.2f} × 10{superscript(exponent)}"
 
 
 _SYMBOLS = {
@@ -420,19 +420,18 @@ _SOON, _ENOUGH = 3.0, 0.1
 TYPES = ("csv", "tsv", "txt", "parquet")
 
 
-def uploader(key: str) -> None:
+def uploader() -> None:
     """A file uploader; what it is given becomes the session's dataset."""
     st.file_uploader(
         "Your own table: it stays on the machine that runs this app",
         type=list(TYPES),
-        key=key,
+        key="upload",
         on_change=_take,
-        args=(key,),
     )
 
 
-def _take(key: str) -> None:
-    file = st.session_state[key]
+def _take() -> None:
+    file = st.session_state["upload"]
     if file is None:
         return
     st.session_state.pop("upload_fault", None)

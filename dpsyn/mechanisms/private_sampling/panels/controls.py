@@ -108,7 +108,7 @@ def choose(current: Dataset) -> Settings | None:
     if not options:
         st.info("Every column has a single value: there is nothing to match.", icon=":material/info:")
         return None
-    first = comfortable_columns(domain, 2, [current.target] if current.target in options else [])
+    first = comfortable_columns(domain, [current.target] if current.target in options else [])
     with st.container(border=True):
         left, right = st.columns([3, 2], gap="medium")
         columns = left.multiselect(
