@@ -289,16 +289,26 @@ _MIMES = {
 
 def view_of(views: Iterable[str], key: str, label: str = "View") -> str:
     """Which of several views of a page is shown; the first one until another is chosen. The address keeps it."""
-    names = list(views)
-    return one_of(label, names, default=names[0], key=key, label_visibility="collapsed")
+    return one_of(label, list(views), key=key, label_visibility="collapsed")
 
 
-def one_of(label: str, options: Sequence[T], *, default: T, key: str, **further: Any) -> T:
-    """Buttons of which one is always chosen; a link that chooses none leaves the usual one. The address keeps it."""
+def one_of(label: str, options: Sequence[T] | Mapping[T, str], *, key: str, default: T | None = None, **further: Any) -> T:
+    """Buttons of which one is always chosen, by default the first; a mapping has the words of each. A link that chooses none
+    leaves the usual one. The address keeps it."""
+    if isinstance(options, Mapping):
+        further["format_func"] = options.__getitem__
+    values = list(options)
+    usual = values[0] if default is None else default
     chosen: T | None = st.segmented_control(
-        label, options, default=default, required=True, key=key, bind="query-params", **further
+        label, values, default=usual, required=True, key=key, bind="query-params", **further
     )
-    return default if chosen is None else chosen
+    return usual if chosen is None else chosen
+
+
+def pick(label: str, options: Mapping[T, str], *, key: str, **further: Any) -> T:
+    """As :func:`one_of`, as a list that opens: for long words, or many."""
+    found: T = st.selectbox(label, list(options), format_func=options.__getitem__, key=key, bind="query-params", **further)
+    return found
 
 
 def file_stem(name: str) -> str:

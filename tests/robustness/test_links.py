@@ -93,7 +93,7 @@ def test_every_setting_in_the_source_was_asked_for() -> None:
             if not isinstance(call, ast.Call):
                 continue
             given = {keyword.arg: keyword.value for keyword in call.keywords}
-            key, bound = given.get("key"), "bind" in given or ast.unparse(call.func) == "widgets.one_of"
+            key, bound = given.get("key"), "bind" in given or ast.unparse(call.func) in ("widgets.one_of", "widgets.pick")
             if bound and isinstance(key, ast.Constant | ast.JoinedStr):
                 parts = key.values if isinstance(key, ast.JoinedStr) else [key]
                 pattern = "".join(re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in parts)
