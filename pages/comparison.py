@@ -68,5 +68,5 @@ else:
     with st.expander("Measure again: other releases, tables or models", icon=":material/straighten:", key="measure_again"):
         measure_form(current, by_label)
     with st.expander("All releases of this data", icon=":material/list:", key="releases_list"):
-        listing(current, releases)
+        listing(releases)
     other_releases(current, others)

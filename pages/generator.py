@@ -20,7 +20,8 @@ from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE, title
 from dpsyn.privacy.spec import PrivacySpec
 
 releases = state.made()
-newest = next((made for made in state.comparable() if made.number == st.session_state.get("newest")), None)
+comparable = state.comparable()
+newest = next((made for made in comparable if made.number == st.session_state.get("newest")), None)
 road.head("Generator", "Mechanism" if newest is None else "Rows")
 current = widgets.dataset_bar()
 learn = current.parts[0]
@@ -118,7 +119,7 @@ if others:
     if newest is None:
         csv_guard()
     for made in others:
-        with st.expander(escape.markdown(made.label)):
+        with st.expander(escape.markdown(made.label if made in comparable else f"{made.label}, of other data")):
             show_release(made)
 if releases:
     drawn = [found for _, found in state.drawn_statistics()]

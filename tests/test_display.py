@@ -87,9 +87,9 @@ def test_the_same_in_a_notebook(shown: dict[str, Any], name: str) -> None:
 
 def test_sentences_are_wrapped_and_never_cut(shown: dict[str, Any]) -> None:
     said = repr(shown["guarantee"])
-    assert "bounds, units, bins) was known without looking at the data." in " ".join(said.split())
+    assert "bounds, units, bins) was known without looking at the data, and so was" in " ".join(said.split())
     assert "\n      " in said
-    assert "was known without looking at the data." in shown["guarantee"]._repr_html_()
+    assert "was known without looking at the data, " in shown["guarantee"]._repr_html_()
     assert "pre-wrap" in shown["guarantee"]._repr_html_()
 
 

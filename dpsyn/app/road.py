@@ -16,7 +16,6 @@ from dpsyn.data.counted import AnyTable
 from dpsyn.errors import CalibrationError, DpsynError, TooLargeError
 from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking, yardsticks
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import mechanisms_as_they_come
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Report
@@ -231,6 +230,7 @@ def make(current: Dataset, title: str, made_with: int | list[int] | None, task: 
         "seed": made_with,
         "revision": current.revision,
         "table": learn,
+        "fingerprint": state.mark(),
         **state.kept_by_workspace(state.keep_release),
     }
     visit.set_job(jobs.start(task, label=title, context=context, table=learn, **arguments))
@@ -262,7 +262,14 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
         if not isinstance(found, str) and config.name in THE_FIELD:
             found = long_wait(found, unknown="of unknown duration") or found
         (refused if isinstance(found, str) else mechanisms)[label] = found
-    context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "epsilon": spec.epsilon}
+    made_from = {"table": learn, "fingerprint": state.mark(), "seed": None}
+    context = {
+        "done": _take_all,
+        "revision": current.revision,
+        "made_from": made_from,
+        "refused": refused,
+        "epsilon": spec.epsilon,
+    }
     visit.set_job(
         jobs.start(
             "dpsyn.mechanisms.base:run_all", label="All mechanisms", context=context, mechanisms=mechanisms, table=learn
@@ -278,7 +285,7 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
         if isinstance(made, str):
             refused[name] = made
         else:
-            state.take_release({"title": name, "table": context["table"], "seed": None, "seconds": seconds}, made)
+            state.take_release({"title": name, "seconds": seconds, **context["made_from"]}, made)
     measure(state.made()[before:], context["revision"])
     st.session_state[_NOT_RUN] = context["revision"], context["epsilon"], refused
 
@@ -316,7 +323,7 @@ def compare(
     context = {
         "done": take_comparison,
         "revision": current.revision,
-        "fingerprint": fingerprint(learn, held_out),
+        "fingerprint": state.mark(),
         "numbers": {made.label: made.number for made in releases},
         **asked,
     }

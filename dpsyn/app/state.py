@@ -69,10 +69,23 @@ def made() -> list[MadeRelease]:
     return releases
 
 
-def comparable() -> list[MadeRelease]:
-    """The releases whose columns and domain are those of the current dataset."""
+def mark() -> str:
+    """The fingerprint of the rows that are open, which are hashed once."""
     current = visit.dataset()
-    return [m for m in made() if m.domain == current.table.domain and m.dataset == current.table.name]
+    found: tuple[int, str] | None = st.session_state.get("mark")
+    if found is None or found[0] != current.revision:
+        found = st.session_state["mark"] = current.revision, fingerprint(*current.parts)
+    return found[1]
+
+
+def comparable() -> list[MadeRelease]:
+    """The releases of the rows that are open, with the same columns, domain and held-out share.
+
+    One that an earlier version kept does not say which rows it was made from: its name and its domain have to do.
+    """
+    current = visit.dataset()
+    alike = [m for m in made() if m.domain == current.table.domain and m.dataset == current.table.name]
+    return [m for m in alike if not m.fingerprint or is_of(m.fingerprint, mark())]
 
 
 def experiments() -> list[Experiment]:
@@ -139,7 +152,9 @@ def _release_of(context: Mapping[str, Any], release: Release, number: int) -> Ma
         claim = "no guarantee"
     name = f"{context['title']} · {claim}" + (" · demonstration" if release.seeded else "")
     table, seed, seconds = context["table"], context["seed"], context["seconds"]
-    return MadeRelease(number, name, release, seed, table.name, table.domain, seconds, release.config)
+    return MadeRelease(
+        number, name, release, seed, table.name, table.domain, seconds, release.config, fingerprint=context["fingerprint"]
+    )
 
 
 def kept_by_workspace(keep: Callable[[Workspace, Job], None]) -> dict[str, Any]:
@@ -179,14 +194,13 @@ def watch_again(job: Job) -> None:
 def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
     """Those about the current dataset as it is now, and all others; newest first."""
     current = visit.dataset()
-    mark = fingerprint(*current.parts)
-    own = [e for e in reversed(experiments()) if is_of(e.fingerprint, mark)]
+    own = [e for e in reversed(experiments()) if is_of(e.fingerprint, mark())]
     for experiment in own:
         if experiment.data is None:
             # It was kept without its columns. They are those of the same rows.
             experiment.data = current.source
             change(experiment, experiment)
-    return own, [e for e in reversed(experiments()) if not is_of(e.fingerprint, mark)]
+    return own, [e for e in reversed(experiments()) if not is_of(e.fingerprint, mark())]
 
 
 def start(experiment: Experiment) -> None:
@@ -196,7 +210,7 @@ def start(experiment: Experiment) -> None:
         DataError: the data that is open is other data than the experiment's: its rows must not be mixed.
     """
     learn, held_out = visit.dataset().parts
-    if not is_of(experiment.fingerprint, fingerprint(learn, held_out)):
+    if not is_of(experiment.fingerprint, mark()):
         raise DataError(
             f"{experiment.name} is about other rows or columns than those that are open: open {experiment.dataset}"
         )

@@ -126,7 +126,8 @@ def file_statistics(
         sizes=tuple(attribute.size for attribute in attributes),
         name=stem(place.name),
     )
-    return FileStatistics(statistics, Domain.of(attributes), notes)
+    moved = (note for _, encode in plans if isinstance(encode, _Encoder) for note in encode.notes)
+    return FileStatistics(statistics, Domain.of(attributes), (*notes, *moved))
 
 
 def _quiet(step: str, share: float) -> None:
@@ -267,19 +268,24 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
 
 
 class _Encoder:
-    """Encodes the batches of a column and counts the rows, so that a refusal says where it counts from."""
+    """Encodes the batches of a column under a given domain, and notes which cells that moves; it counts the rows, so that a
+    refusal says where it counts from."""
 
     def __init__(self, attribute: Attribute) -> None:
         self._attribute = attribute
         self._rows = 0
+        self.notes: tuple[str, ...] = ()
 
     def __call__(self, array: Any) -> Codes:
         try:
-            codes = self._attribute.encode(fit_typed(self._attribute, as_series(array)))
+            cells = fit_typed(self._attribute, as_series(array))
+            codes = self._attribute.encode(cells)
         except DomainError as error:
             where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
             raise DomainError(f"{error}{where}", column=error.column) from error
         self._rows += len(array)
+        said = (*without_times(infer.Column(cells, self._attribute)), *beyond(self._attribute, cells))
+        self.notes += tuple(note for note in said if note not in self.notes)
         return codes
 
 

@@ -331,7 +331,7 @@ def watch_job() -> None:
     if note := st.session_state.pop("job_note", None):
         st.caption(escape.markdown(note))
     if message := st.session_state.get("job_message"):
-        st.error(escape.markdown(message), icon=":material/error:")
+        st.error(said(message), icon=":material/error:")
 
 
 def _follow_job() -> None:

@@ -34,7 +34,6 @@ Progress = Callable[[str, float], None]
 N_IS_PUBLIC = "The number of rows n is public."
 TABLES_ARE_PUBLIC = "The tables that are measured were chosen without looking at the rows."
 ROWS_ASSUMPTION = "The number of rows that are made was fixed without looking at the data."
-PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, units, bins) was known without looking at the data."
 
 
 def no_progress(step: str, share: float) -> None:
@@ -329,6 +328,11 @@ class Mechanism(Shown, ABC):
     def calibrated(self) -> dict[str, Any]:
         """What calibration added (noise scales, number of rows, …), from public facts only."""
         return {}
+
+    @property
+    def may_drop_rows(self) -> bool:
+        """Whether a run may make fewer rows than :meth:`calibrated` says, by what its noise shows."""
+        return False
 
     def facts(self) -> dict[str, Any]:
         """The settings of a release: what was asked for, n where it is public, the configuration, and :meth:`calibrated`."""

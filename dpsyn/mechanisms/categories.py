@@ -18,7 +18,6 @@ from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Codes, Domain
 from dpsyn.mechanisms.base import (
     N_IS_PUBLIC,
-    PUBLIC_DOMAIN_ASSUMPTION,
     ROWS,
     Axis,
     Config,
@@ -30,7 +29,7 @@ from dpsyn.mechanisms.base import (
 from dpsyn.mechanisms.encoding import Stage, checked_share, staged, staged_before
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory

@@ -16,7 +16,6 @@ from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import (
     N_IS_PUBLIC,
-    PUBLIC_DOMAIN_ASSUMPTION,
     ROWS,
     ROWS_ASSUMPTION,
     Axis,
@@ -35,7 +34,7 @@ from dpsyn.privacy.mixing.averaging import (
     gaussian_noise,
 )
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]

@@ -167,7 +167,11 @@ def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domai
         claim = mechanism.claim(seeded=record["demonstration"])
         facts = json.loads(json.dumps(mechanism.facts(), default=str))
         told = {*mechanism.calibrated(), *(("n",) if claim.neighbouring == "replace_one" else ())}
-        said = _contradiction(stated, claim, settings, facts, told, rows, made_with.removed)
+        most = facts.get("rows")
+        other_rows = isinstance(most, int) and (rows > most or (rows < most and not mechanism.may_drop_rows))
+        said = _contradiction(stated, claim, settings, facts, told, made_with.removed)
+        if other_rows and not said:
+            said = f"it has {rows:,} rows, and its settings give {most:,}"
     except (DpsynError, ArithmeticError, TypeError) as fault:
         return Recalibrated(stated, config=made_with, contradiction=f"its settings cannot be calibrated ({fault})")
     return Recalibrated(stated, claim, made_with, said)
@@ -179,15 +183,12 @@ def _contradiction(
     settings: Mapping[str, Any],
     facts: dict[str, Any],
     told: set[str],
-    rows: int,
     removed: Mapping[str, Any],
 ) -> str:
     if claim.unit != stated.unit:
         return f"its settings protect one {claim.unit}, and it states that they protect one {shown(stated.unit)}"
     if claim.neighbouring != stated.neighbouring or _less(stated, claim):
         return f"its settings give {claim.claim}, and it states {stated.claim}"
-    if isinstance(facts.get("rows"), int) and rows != facts["rows"]:
-        return f"it has {rows:,} rows, and its settings give {facts['rows']:,}"
     if not told <= settings.keys():
         return f"it does not state {listed(sorted(told - settings.keys()))}"
     other = [name for name in facts if name in settings and not _alike(settings[name], facts[name])]
@@ -282,5 +283,8 @@ def _alike(stated: Any, found: Any) -> bool:
         )
         return len(stated) == len(found) and whole and all(map(_alike, stated, found))
     if isinstance(stated, float) or isinstance(found, float):
-        return math.isclose(stated, found, rel_tol=_ROUNDING)
+        try:
+            return math.isclose(stated, found, rel_tol=_ROUNDING)
+        except (TypeError, OverflowError):  # no number, or none that a float holds
+            return False
     return bool(stated == found)

@@ -12,7 +12,7 @@ from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.statistics import DatasetStatistics, bits_of
 
 CONFIDENCE = 0.95
@@ -204,7 +204,7 @@ def _half_width_of_sum(epsilon: float, failure_probability: float) -> int:
 def _guarantee(spec: PrivacySpec, domain: Domain | None, *, seeded: bool) -> Guarantee:
     assumptions = [
         "This release is counted beside every other release of the same data: the epsilons add up.",
-        "The domain (columns, categories, bounds, units, bins) was known without looking at the data.",
+        PUBLIC_DOMAIN_ASSUMPTION,
     ]
     if spec.neighbouring == "replace_one":
         assumptions.append("The number of rows is public.")

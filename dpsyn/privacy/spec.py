@@ -19,6 +19,10 @@ Status = Literal[
     "proven", "real_arithmetic", "unconfirmed_domain", "experimental", "demonstration", "published_but_wrong", "stated"
 ]
 
+PUBLIC_DOMAIN_ASSUMPTION = (
+    "The domain (columns, categories, bounds, units, bins) was known without looking at the data, and so was how a file "
+    "writes its cells (separator, decimal sign, order of day and month)."
+)
 DEMO_ASSUMPTION = (
     "A demonstration: everything was drawn from a given random generator, in floating point, without the exact samplers and "
     "the rounding of a release. Whoever knows or guesses the seed can take the noise off, so no guarantee is claimed."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -176,6 +177,16 @@ def test_what_follows_from_the_settings_is_not_left_empty(record: dict[str, Any]
             assert verify(changed(record, **{f"settings__{name}": None})).contradiction, name
 
 
+def test_rows_of_a_class_may_be_lacking_only_where_noise_decides_which_classes_there_are() -> None:
+    for sizes, lacking in ((None, True), (5, False)):
+        config = dpsyn.DPCDA(target="smokes", order_of_mixture=2, rows=20, rows_by="equal", class_sizes=sizes)
+        release = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), TABLE.domain, n=TABLE.n)(None, TABLE)
+        record = json.loads(json.dumps(release.record()))
+        assert verify(record).holds
+        assert verify(changed(record, rows=10)).holds == lacking
+        assert "it has 21 rows, and its settings give 20" in str(verify(changed(record, rows=21)))
+
+
 def test_an_unconfirmed_domain_is_not_written_down() -> None:
     table = dpsyn.read_table(TABLE.frame, columns=["smokes"])
     release = dpsyn.NoisyReweighting(rows=5).calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)(None, table)
@@ -196,7 +207,8 @@ def test_what_is_published_but_wrong_never_holds() -> None:
         verify(changed(record, guarantee__status="proven", guarantee__epsilon=5.0))
 
 
-ODD = (None, True, -1, 1e308, "x", [[1]], {"a": {}})
+ODD = (None, True, -1, 1e308, 10**400, "x", [[1]], {"a": {}})
+PYTHON = re.compile("NoneType|must be real number|too large to convert|unsupported operand|not supported between")
 
 
 def test_a_record_that_is_wrong_anywhere_is_refused_or_refuted_in_words(record: dict[str, Any]) -> None:
@@ -208,6 +220,7 @@ def test_a_record_that_is_wrong_anywhere_is_refused_or_refuted_in_words(record: 
                 except DpsynError as fault:
                     said = str(fault)
                 assert said
+                assert not PYTHON.search(said), (name, odd, said)
 
 
 def _inside(record: dict[str, Any], name: str, odd: object) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from dpsyn.calendar import with_calendar
 from dpsyn.data import _sql, engines
 from dpsyn.data import in_place as in_place_module
 from dpsyn.data.counted import CountedTable
+from dpsyn.data.large import file_statistics
 from dpsyn.errors import DataError, DomainError, DpsynError
 from dpsyn.mechanisms.noisy_reweighting import merged_tables
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
@@ -691,3 +692,4 @@ def test_cells_beyond_the_bounds_of_a_given_domain_are_told(ending: str, tmp_pat
         "Column 'x': some cells lie outside the domain, 0 to 10, and are taken as its nearer end.",
         "Column 'd': some cells lie outside the domain, 2021-01-01 to 2024-12-31, and are taken as its nearer end.",
     )
+    assert file_statistics(path, domain=domain).notes == notes

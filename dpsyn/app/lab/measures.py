@@ -124,7 +124,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     places = colours(map(releases.get, reports))
     with st.container(border=True):
         st.caption(
-            f"Measured against the {learn.n:,} real rows that the mechanisms saw: for you, not for publication. "
+            f"Measured against the {learn.n:,} real rows to learn from: for you, not for publication. "
             f"{floor_meaning(reports)}"
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):

@@ -14,7 +14,6 @@ from dpsyn.app.lab.measures import MODELS_HELP
 from dpsyn.data.counted import AnyTable
 from dpsyn.errors import DataError, DpsynError, quoted
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
-from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
     DRAWS,
     axes,
@@ -194,7 +193,7 @@ def planner(current: visit.Dataset) -> None:
             number=0,
             name=f"{len(grid.configs)} mechanism{'s' * (len(grid.configs) > 1)} against {known[vary].symbol}",
             dataset=current.table.name,
-            fingerprint=fingerprint(*current.parts),
+            fingerprint=state.mark(),
             grid=grid,
             target=target,
             degrees=tuple(degrees),

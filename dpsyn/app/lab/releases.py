@@ -18,7 +18,7 @@ from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
-from dpsyn.evaluation.experiments.marks import fingerprint, is_of
+from dpsyn.evaluation.experiments.marks import is_of
 from dpsyn.evaluation.experiments.run import MOST_MEASURES
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
@@ -90,10 +90,9 @@ def take_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -
         state.change(made, replace(made, measured=measured))
 
 
-def listing(current: Dataset, releases: Sequence[MadeRelease], key: str = "runs") -> None:
+def listing(releases: Sequence[MadeRelease], key: str = "runs") -> None:
     """One line per release: settings, guarantee, and what was measured of it; below, what it was measured beside; and names
     to edit, with widgets under ``key``."""
-    mark = fingerprint(*current.parts) if any(made.measured for made in releases) else ""
     lines: list[dict[str, Any]] = []
     beside: dict[str, dict[str, Any]] = {}
     measures: dict[str, None] = {}
@@ -101,7 +100,9 @@ def listing(current: Dataset, releases: Sequence[MadeRelease], key: str = "runs"
         found = made.measured or {"measures": {}, "references": {}, "target": None}
         facts = {"Settings": _settings(made), "Measured against": "nothing yet", "Predicted": found["target"]}
         if made.measured is not None:
-            whose = "real rows" if is_of(found["fingerprint"], mark) else "rows of other data or another held-out share"
+            whose = (
+                "real rows" if is_of(found["fingerprint"], state.mark()) else "rows of other data or another held-out share"
+            )
             facts["Measured against"] = f"{found['rows']:,} {whose}, {_moment(found['when'])}"
         line = _line(made) | facts
         # A file that was read may call its measures as it likes.
@@ -164,13 +165,13 @@ class _OtherData:
 
 
 def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
-    """Releases of other data, or of this data with other columns: what they are, and what to do."""
+    """Releases of other rows, or of these with other columns: what they are, and what to do."""
     groups: dict[tuple[str, Domain], list[MadeRelease]] = {}
     for made in releases:
         groups.setdefault((made.dataset, made.domain), []).append(made)
     if not groups:
         return
-    st.subheader("Releases of other data or other columns", anchor=False)
+    st.subheader("Releases of other data, other columns or another held-out share", anchor=False)
     for at, ((name, domain), group) in enumerate(groups.items()):
         with st.container(border=True):
             widgets.badge(any(made.measured is not None for made in group) or not domain.is_public)
@@ -181,7 +182,7 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
                 + (f" Target: {escape.markdown(other.target)}." if other.target else "")
             )
             st.caption(escape.markdown(_what_differs(current, other)))
-            listing(current, group, f"runs_{group[0].number}")
+            listing(group, f"runs_{group[0].number}")
             _open_button(current, other, key=f"kept_columns_{at}", what="in these releases")
 
 
@@ -271,5 +272,6 @@ def _what_differs(current: Dataset, other: _OtherData) -> str:
     if held_out is not None and held_out != current.held_out:
         found.append(f"held out: {percent(held_out)} of the rows then, {percent(current.held_out)} now")
     if not found:
-        return "The columns are the same; the rows of the file that is open are others."
+        same = "The columns are the same; the rows of the file that is open are others"
+        return f"{same}." if held_out is not None else f"{same}, or another share of them is held out."
     return f"What differs from the data as it is now: {'; '.join(found)}."

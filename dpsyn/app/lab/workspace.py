@@ -146,8 +146,8 @@ def transfer() -> None:
         )
     with st.popover("Import", icon=":material/upload:"):
         st.caption(
-            "A file that “Export” has made, here or elsewhere. What cannot be read is set aside. A claim is computed again "
-            "from the settings beside it, or shown as the file's. Rows and measures are what the file says."
+            "A file that “Export” has made, here or elsewhere. What cannot be read is set aside. The claim of a "
+            "release is computed again from the settings beside it, or shown as the file's. All else is what the file says."
         )
         attempt = st.session_state.setdefault("_import", 0)
         file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")

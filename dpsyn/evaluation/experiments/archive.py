@@ -53,6 +53,7 @@ class _Made(TypedDict):
     seconds: NotRequired[float]
     config: NotRequired[dict[str, Any] | None]
     measured: NotRequired[_Measured | None]
+    fingerprint: NotRequired[str]
 
 
 class _Run(TypedDict):
@@ -106,6 +107,7 @@ class MadeRelease:
         seconds: that it took.
         config: its settings; None if they cannot be written down.
         measured: what the last comparison found of it, as :func:`measures_of` reads it, or None.
+        fingerprint: of the rows that it was made from, and of those held out; empty where an earlier version kept it.
         when: it was made.
         key: names it among all that is kept anywhere.
     """
@@ -119,6 +121,7 @@ class MadeRelease:
     seconds: float = 0.0
     config: Config | None = None
     measured: dict[str, Any] | None = None
+    fingerprint: str = ""
     when: str = field(default_factory=now)
     key: str = field(default_factory=_new_key)
 
@@ -138,6 +141,7 @@ class MadeRelease:
             "seconds": self.seconds,
             "config": plain_config(self.config),
             "measured": None if self.measured is None else dict(self.measured),
+            "fingerprint": self.fingerprint,
         }
         rows = rows_to_csv(self.release.rows, self.domain)
         return {
@@ -184,6 +188,7 @@ class MadeRelease:
             seconds=made.get("seconds", 0.0),
             config=claim.config,
             measured=None if measured is None else {**measured, "when": measured["when"].isoformat()},
+            fingerprint=made.get("fingerprint", ""),
             when=found["made"].isoformat(),
         )
 
@@ -282,8 +287,8 @@ class Experiment:
         return experiment
 
     @cached_property
-    def _mechanisms(self) -> dict[tuple[str, float, int], str]:
-        return {(cell.label, cell.value, cell.repeat): cell.config.name for cell in self.grid.cells()}
+    def _cells(self) -> dict[tuple[str, float, int], Cell]:
+        return {(cell.label, cell.value, cell.repeat): cell for cell in self.grid.cells()}
 
     def result_of(self, entry: Any) -> CellResult:
         """The result of one of its cells, as :meth:`CellResult.to_dict` wrote it down.
@@ -292,9 +297,10 @@ class Experiment:
             InputError: it is of another form, or of no cell of this experiment.
         """
         result = CellResult.from_dict(entry)
-        if self._mechanisms.get((result.label, result.value, result.repeat)) != result.mechanism:
+        cell = self._cells.get((result.label, result.value, result.repeat))
+        if cell is None or cell.config.name != result.mechanism or (result.asked and result.asked != cell.asked):
             raise DataError(f"{self.name} has no such cell: {result.label} at {result.value:g}, run {result.repeat + 1}")
-        return result
+        return replace(result, asked=cell.asked)
 
 
 class Archive(NamedTuple):
@@ -309,7 +315,8 @@ def archive_text(releases: Sequence[MadeRelease], experiments: Sequence[Experime
     """The file's text; marks of private rows are salted, anew in every file."""
     runs, tried = [release.to_dict() for release in releases], [experiment.to_dict() for experiment in experiments]
     salt = secrets.token_hex(8)
-    for marked in (*tried, *(run["record"]["measured"] for run in runs if run["record"]["measured"])):
+    made = [run["record"] for run in runs]
+    for marked in (*tried, *made, *filter(None, (record["measured"] for record in made))):
         marked |= {"fingerprint": salted(marked["fingerprint"], salt)}
     found = {"format": FORMAT, "version": VERSION, "runs": runs, "experiments": tried}
     return json.dumps(found, indent=1, default=str)

@@ -1,4 +1,4 @@
-"""A mark that tells whether an experiment is about the rows that are open, and that files hold with a salt of their own."""
+"""A mark that tells whether what was kept is of the rows that are open, and that files hold with a salt of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fingerprint(table: AnyTable, holdout: AnyTable | None) -> str:
 
 def salted(mark: str, salt: str) -> str:
     """The mark as a file holds it: two files on the same rows cannot be told to be so without the rows."""
-    return mark if ":" in mark else f"{salt}:{hashlib.sha256(f'{salt}:{mark}'.encode()).hexdigest()[:32]}"
+    return mark if not mark or ":" in mark else f"{salt}:{hashlib.sha256(f'{salt}:{mark}'.encode()).hexdigest()[:32]}"
 
 
 def is_of(mark: str, rows: str) -> bool:

@@ -71,6 +71,11 @@ class Cell:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     @property
+    def asked(self) -> dict[str, Any]:
+        """ε, δ and neighbouring."""
+        return {name: getattr(self.spec, name) for name in ("epsilon", "delta", "neighbouring")}
+
+    @property
     def own_seed(self) -> list[int]:
         """What :meth:`generator` starts from."""
         return [self.seed, *bytes.fromhex(self.key)]

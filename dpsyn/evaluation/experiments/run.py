@@ -52,8 +52,6 @@ class CellResult:
         message: why, unless done.
         asked: ε, δ and neighbouring that the experiment asks of all mechanisms here.
         guarantee: the exact claim of the release.
-        budget: ``"over budget"`` marks a mechanism that cannot give what was asked and was run at the ε that it needs,
-            ``"other neighbours"`` one that protects a row that is replaced where one more or less was asked for.
         settings: the configuration.
         measures: one mapping of measure to number for every draw.
         seconds: for the run and its measures.
@@ -71,12 +69,21 @@ class CellResult:
     message: str = ""
     asked: dict[str, Any] = field(default_factory=dict)
     guarantee: dict[str, Any] = field(default_factory=dict)
-    budget: str = ON_BUDGET
     settings: dict[str, Any] = field(default_factory=dict)
     measures: tuple[dict[str, float], ...] = ()
     seconds: float = 0.0
     processor: float = 0.0
     gigabytes: float = 0.0
+
+    @property
+    def budget(self) -> str:
+        """``"over budget"`` marks a mechanism that cannot give what was asked and was run at the ε that it needs, ``"other
+        neighbours"`` one that protects a row that is replaced where one more or less was asked for; else ``"on budget"``."""
+        if not (self.asked and self.guarantee):
+            return ON_BUDGET
+        if any(self.guarantee[name] > self.asked[name] * (1 + 1e-9) for name in ("epsilon", "delta")):
+            return OVER_BUDGET
+        return ON_BUDGET if self.guarantee["neighbouring"] == self.asked["neighbouring"] else OTHER_NEIGHBOURS
 
     @property
     def line(self) -> str:
@@ -86,8 +93,8 @@ class CellResult:
     @classmethod
     def of(cls, cell: Cell, status: Status, message: str = "") -> CellResult:
         """The result of a cell before anything is known but how it ended."""
-        settings = config_to_dict(cell.config)
-        return cls(cell.key, cell.label, cell.config.name, cell.value, cell.repeat, status, message, settings=settings)
+        known = (cell.key, cell.label, cell.config.name, cell.value, cell.repeat)
+        return cls(*known, status, message, cell.asked, settings=config_to_dict(cell.config))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -103,7 +110,7 @@ class CellResult:
         result = checked(cls, data)
         if not re.fullmatch("[0-9a-f]{24}", result.key):
             raise DataError(f"key: {result.key[:40]!r} is not that of a cell")
-        if result.guarantee or result.budget != ON_BUDGET:
+        if result.guarantee or result.status == "done":
             Guarantee.from_dict(result.guarantee)
         for draw in result.measures:
             few_enough(draw)
@@ -129,15 +136,13 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     """
     start, processor = time.perf_counter(), time.process_time()
     forget_peak()
-    spec = cell.spec
-    asked = {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring}
-    result = replace(CellResult.of(cell, "done"), asked=asked)
+    result = CellResult.of(cell, "done")
     try:
-        mechanism, budget, table = _prepared(cell, baseline.table.drawn)
+        mechanism, table = _prepared(cell, baseline.table.drawn)
     except DpsynError as fault:
         return replace(result, status="refused", message=str(fault), seconds=time.perf_counter() - start)
     generator = cell.generator()
-    result = replace(result, guarantee=mechanism.claim(seeded=True).to_dict(), budget=budget)
+    result = replace(result, guarantee=mechanism.claim(seeded=True).to_dict())
     try:
         release = mechanism(generator, table)
     except DpsynError as fault:
@@ -161,18 +166,18 @@ def make_again(cell: Cell, table: Table, progress: Progress) -> Release:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        mechanism, _, rows = _prepared(cell, table)
+        mechanism, rows = _prepared(cell, table)
         return mechanism(cell.generator(), rows, progress)
 
 
-def _prepared(cell: Cell, table: Table) -> tuple[Mechanism, str, Table]:
-    """What runs for a cell, which of the three of :func:`calibrated_nearby` it is, and the rows that it learns from."""
+def _prepared(cell: Cell, table: Table) -> tuple[Mechanism, Table]:
+    """What runs for a cell, and the rows that it learns from."""
     if cell.n is not None:
         table = _some_rows(table, cell)
-    mechanism, budget = calibrated_nearby(cell.config, cell.spec, table.domain, table.n)
+    mechanism = calibrated_nearby(cell.config, cell.spec, table.domain, table.n)
     if mechanism.guarantee.status == "published_but_wrong":
         raise CalibrationError("no ε is known to hold for it, so it cannot be compared with others at the same ε")
-    return mechanism, budget, table
+    return mechanism, table
 
 
 def _some_rows(table: Table, cell: Cell) -> Table:
@@ -182,24 +187,22 @@ def _some_rows(table: Table, cell: Cell) -> Table:
     return table.take(cell.rows_generator().choice(table.n, n, replace=False))
 
 
-def calibrated_nearby(config: Config, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Mechanism, str]:
-    """A mechanism that gives what is asked for, or else the ε that it needs, or else the same if a row is replaced; and
-    which of the three it is: ``"on budget"``, ``"over budget"``, ``"other neighbours"``.
+def calibrated_nearby(config: Config, spec: PrivacySpec, domain: Domain, n: int) -> Mechanism:
+    """A mechanism that gives what is asked for, or else the ε that it needs, or else the same if a row is replaced.
 
     Raises:
         DpsynError: it can do nothing of this.
     """
     try:
-        return config.calibrate(spec, domain, n), ON_BUDGET
+        return config.calibrate(spec, domain, n)
     except DpsynError as fault:
         needed = config.epsilon_needed(spec, domain, n) if isinstance(fault, CalibrationError) else None
         if needed is not None:
-            return needed[0].calibrate(replace(spec, epsilon=needed[1]), domain, n), OVER_BUDGET
+            return needed[0].calibrate(replace(spec, epsilon=needed[1]), domain, n)
         if spec.neighbouring == "replace_one":
             raise
         with suppress(DpsynError):
-            mechanism, budget = calibrated_nearby(config, replace(spec, neighbouring="replace_one"), domain, n)
-            return mechanism, OTHER_NEIGHBOURS if budget == ON_BUDGET else budget
+            return calibrated_nearby(config, replace(spec, neighbouring="replace_one"), domain, n)
         raise
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config, check_request
+from dpsyn.mechanisms.base import ROWS, Axis, Config, check_request
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import (
     RowsBy,
@@ -30,7 +30,7 @@ from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.privacy.mixing.averaging import USUAL_AVERAGE, changed_by_floating_point, floating_noise_assumption
 from dpsyn.privacy.mixing.pairs import check_clip_norm
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.theory.formulas import Paper
 
 Scaling = Literal["public", "private"]

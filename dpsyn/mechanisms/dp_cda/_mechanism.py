@@ -137,6 +137,11 @@ class DPCDAMechanism(Mechanism):
             }
         return facts | {"ledger": self.budget.ledger(self.spec, averages)}
 
+    @property
+    def may_drop_rows(self) -> bool:
+        """A class whose noisy count is too small takes its rows along, where these were fixed beforehand."""
+        return self.public_sizes is None and self.rows_per_class is not None
+
     def epsilon_of_averages(self, sizes: tuple[int, ...], noise_scale: float, delta: float) -> float:
         """ε at δ of the averages by themselves."""
         return dp_cda_epsilon(

@@ -15,7 +15,6 @@ from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import (
     N_IS_PUBLIC,
-    PUBLIC_DOMAIN_ASSUMPTION,
     ROWS,
     Axis,
     Config,
@@ -27,7 +26,7 @@ from dpsyn.mechanisms.base import (
 from dpsyn.mechanisms.dp_merf.embedding import UNIT, Features, Floats
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.least_squares import onto_simplex
 from dpsyn.solvers.memory import require_memory

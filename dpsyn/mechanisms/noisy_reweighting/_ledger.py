@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import N_IS_PUBLIC, PUBLIC_DOMAIN_ASSUMPTION, TABLES_ARE_PUBLIC
+from dpsyn.mechanisms.base import N_IS_PUBLIC, TABLES_ARE_PUBLIC
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Neighbouring, PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 
 Integers = npt.NDArray[np.int64]

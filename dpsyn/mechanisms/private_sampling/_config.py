@@ -14,7 +14,6 @@ from dpsyn.errors import CalibrationError
 from dpsyn.mechanisms.base import (
     DEGREE,
     N_IS_PUBLIC,
-    PUBLIC_DOMAIN_ASSUMPTION,
     ROWS,
     SPACE_SIZE,
     Axis,
@@ -33,7 +32,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     largest_rows,
     theorem_4_1_log_epsilon,
 )
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status, rounded_up
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec, Status, rounded_up
 from dpsyn.theory.formulas import Paper
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError
-from dpsyn.evaluation.experiments import Archive, CellResult, Experiment, Grid, MadeRelease, Workspace
+from dpsyn.evaluation.experiments import Archive, Experiment, Grid, MadeRelease, Workspace
 from dpsyn.evaluation.experiments.archive import archive_text, read_archive
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from tests.evaluation.experiments.fakes import result_of
 
 AWKWARD = Domain.of(
     [
@@ -95,11 +96,7 @@ def test_measures_come_back_and_records_without_any_are_read() -> None:
 
 def test_experiments_come_back() -> None:
     grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
-    cells = list(grid.cells())
-    results = [
-        CellResult(c.key, c.label, "noisy_reweighting", c.value, c.repeat, "done", measures=({"e": 0.1 + 0.2},))
-        for c in cells
-    ]
+    results = [replace(result_of(cell), measures=({"e": 0.1 + 0.2},)) for cell in grid.cells()]
     one = Experiment(1, "my grid", "asia", "f00", grid, None, (1, 2), ("random forest",), {"e": {"real data": 1.0}})
     one.results = {result.key: result for result in results}
     releases, (back,), set_aside = read_archive(archive_text([], [one]))

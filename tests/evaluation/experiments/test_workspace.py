@@ -19,6 +19,7 @@ from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace
 from dpsyn.evaluation.experiments.archive import Archive
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
+from tests.evaluation.experiments.fakes import result_of
 from tests.evaluation.experiments.test_archive import AWKWARD, check_the_old_ones, kept
 
 OLD = Path(__file__).parent / "old" / "old_workspace.sqlite"
@@ -30,9 +31,7 @@ def planned() -> Experiment:
 
 
 def result(at: int, status: str = "done") -> CellResult:
-    cell = list(GRID.cells())[at]
-    measures = ({"e": 0.1 + 0.2},)
-    return CellResult(cell.key, cell.label, "noisy_reweighting", cell.value, cell.repeat, status, measures=measures)  # type: ignore[arg-type]
+    return replace(result_of(list(GRID.cells())[at]), status=status, measures=({"e": 0.1 + 0.2},))  # type: ignore[arg-type]
 
 
 def test_runs_survive(tmp_path: Path) -> None:
