@@ -12,12 +12,33 @@ import argparse
 import os
 import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
-from feasibility_latency import DONE, QUIET, ROOT, WATCH, report
+ROOT = Path(__file__).parents[1]
+QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+DONE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
+WATCH = """() => {
+  const app = document.querySelector('[data-testid=stApp]');
+  window.__ran = false; let started = false;
+  const look = () => {
+    const state = app.getAttribute('data-test-script-state');
+    if (state !== 'notRunning') started = true;
+    if (started && state === 'notRunning') { window.__ran = true; observer.disconnect(); }
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
+}"""
+
+
+def report(name: str, seconds: list[float]) -> None:
+    """One line: median, smallest, largest."""
+    ms = sorted(1000 * s for s in seconds)
+    print(f"{name:44s} median {statistics.median(ms):6.0f} ms   min {ms[0]:6.0f}   max {ms[-1]:6.0f}   runs {len(ms)}")
 
 
 def server_time(runs: int) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.executors import ThreadExecutor
-from dpsyn.solvers.memory import estimate_memory
+from dpsyn.solvers.memory import operator_bytes
 from dpsyn.solvers.operator import BlockOperator
 from dpsyn.solvers.spectrum import conditioning
 
@@ -100,7 +100,7 @@ def main() -> None:
         print(
             f"{name}, m = {points:.3g}: drawn in {drawn:.1f} s; W(p ∘ Wᵀy) {both:.1f} s; conditioning {tested:.1f} s, "
             f"σ/√m >= {test.smallest:.3f} proven on {test.points:,} points; peak {peak / 1e9:.2f} GB, estimated "
-            f"{estimate_memory(sizes, 2, points, executor.threads)}",
+            f"{operator_bytes(sizes, 2, points, executor.threads) / 1e9:.2f} GB",
             flush=True,
         )
 

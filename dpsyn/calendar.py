@@ -56,7 +56,8 @@ class WithCalendar(Domain):
 
     def with_added(self, codes: Codes, table: Table) -> Codes:
         """Codes of the rows of a table over :attr:`asked`, followed by those of the added columns. Shape (n, columns)."""
-        days = {j: self.attributes[j].in_units(table.frame.iloc[:, j]) for j, _ in self.added}
+        rows = table.frame
+        days = {j: self.attributes[j].in_units(rows.iloc[:, j]) for j, _ in self.added}
         return np.asfortranarray(np.column_stack([codes, *(calendar_codes(part, days[j]) for j, part in self.added)]))
 
     def wanted(self, codes: Codes, position: int) -> dict[str, Codes]:

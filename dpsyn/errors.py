@@ -91,7 +91,3 @@ class FailureError(DpsynError):
 
 class SolverError(DpsynError):
     """An optimisation backend returned nothing that passes our own check of its solution."""
-
-
-class CancelledError(DpsynError):
-    """Whoever started a computation asked it to stop; nothing of its work is kept."""

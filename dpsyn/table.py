@@ -26,25 +26,38 @@ def shown_notes(notes: Sequence[str]) -> list[str]:
     return [*(f"  {note}" for note in notes[:_NOTES]), *more]
 
 
+class _HandedOut:
+    """The rows of a table: whoever writes into what it hands out has a copy from then on, and the table stays as it is."""
+
+    def __get__(self, table: Table | None, kind: type) -> pd.DataFrame:
+        if table is None:
+            raise AttributeError  # no default value of the field
+        return table._rows.copy(deep=False)
+
+    def __set__(self, table: Table, frame: pd.DataFrame) -> None:
+        table.__dict__["_rows"] = frame
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Shown):
     """Private rows together with their public domain.
 
     ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a value outside the
-    domain is found here and nowhere later. ``notes`` are what reading the rows had to decide, in full sentences.
+    domain is found here and nowhere later: neither rows nor codes can be changed afterwards. ``notes`` are what reading the
+    rows had to decide, in full sentences.
 
     Raises:
         DomainError: a column is absent or there twice, or a value lies outside the domain.
         ParameterError: ``frame``, ``domain``, ``name`` or ``notes`` is of another type.
     """
 
-    frame: pd.DataFrame
-    domain: Domain
+    frame: pd.DataFrame = _HandedOut()  # type: ignore[assignment]
+    domain: Domain  # type: ignore[misc]  # a field without a default: its descriptor is not one
     name: str = "data"
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        frame = checks.instance("frame", self.frame, pd.DataFrame, "a DataFrame")
+        frame = checks.instance("frame", self._rows, pd.DataFrame, "a DataFrame")
         domain = checks.instance("domain", self.domain, Domain, "a domain")
         checks.text("name", self.name, "a text")
         notes = tuple(checks.text("notes", note, "texts") for note in checks.items("notes", self.notes, "a list of texts"))
@@ -53,11 +66,17 @@ class Table(Shown):
         object.__setattr__(self, "frame", frame.loc[:, list(domain.names)].reset_index(drop=True))
         _ = self.codes
 
+    @property
+    def _rows(self) -> pd.DataFrame:
+        rows: pd.DataFrame = self.__dict__["_rows"]
+        return rows
+
     def _of(self, frame: pd.DataFrame, domain: Domain, codes: Codes) -> Table:
         """Some of the rows and columns, whose codes are known."""
         made = object.__new__(Table)
+        codes.setflags(write=False)
         facts = {
-            "frame": frame.reset_index(drop=True),
+            "_rows": frame.reset_index(drop=True),
             "domain": domain,
             "name": self.name,
             "notes": self.notes,
@@ -69,12 +88,14 @@ class Table(Shown):
     @cached_property
     def codes(self) -> Codes:
         """Integer codes of the rows, shape (n, number of columns)."""
-        return self.domain.encode(self.frame)
+        codes = self.domain.encode(self._rows)
+        codes.setflags(write=False)
+        return codes
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return len(self.frame)
+        return len(self._rows)
 
     def _shown(self) -> tuple[str, list[str]]:
         heading, *columns = self.domain._shown()[1]
@@ -108,7 +129,7 @@ class Table(Shown):
         return [
             a.name
             for a, one in zip(self.domain.attributes, alike, strict=True)
-            if a.is_constant or (one and self.frame[a.name].nunique(dropna=False) == 1)
+            if a.is_constant or (one and self._rows[a.name].nunique(dropna=False) == 1)
         ]
 
     def ends(self, column: str) -> pd.Series[Any]:
@@ -117,7 +138,7 @@ class Table(Shown):
         Raises:
             DomainError: there is no such column.
         """
-        return self.frame[self.domain[column].name]
+        return self._rows[self.domain[column].name]
 
     def different(self, column: str) -> pd.Series[Any]:
         """Cells of a column, all that differ among them. It reads private rows.
@@ -125,7 +146,7 @@ class Table(Shown):
         Raises:
             DomainError: there is no such column.
         """
-        return self.frame[self.domain[column].name]
+        return self._rows[self.domain[column].name]
 
     @property
     def mark(self) -> bytes:
@@ -150,7 +171,7 @@ class Table(Shown):
         """
         domain = self.domain.project(columns)
         at = [self.domain.index(name) for name in domain.names]
-        return self._of(self.frame.loc[:, list(domain.names)], domain, np.asfortranarray(self.codes[:, at]))
+        return self._of(self._rows.loc[:, list(domain.names)], domain, np.asfortranarray(self.codes[:, at]))
 
     def with_domain(self, domain: Domain) -> Table:
         """The same rows over another domain (of all or some of the columns).
@@ -162,13 +183,13 @@ class Table(Shown):
         checks.instance("domain", domain, Domain, "a domain")
         changed = [a for a in domain.attributes if a.name not in self.domain or not a.encodes_as(self.domain[a.name])]
         if len(changed) == len(domain):
-            return Table(self.frame, domain, self.name, self.notes)
-        new = Table(self.frame, Domain.of(changed), self.name) if changed else None
+            return Table(self._rows, domain, self.name, self.notes)
+        new = Table(self._rows, Domain.of(changed), self.name) if changed else None
         codes = np.empty((self.n, len(domain)), dtype=np.int32, order="F")
         for j, name in enumerate(domain.names):
             of = self if new is None or name not in new.domain else new
             codes[:, j] = of.codes[:, of.domain.index(name)]
-        return self._of(self.frame.loc[:, list(domain.names)], domain, codes)
+        return self._of(self._rows.loc[:, list(domain.names)], domain, codes)
 
     def take(self, rows: np.ndarray) -> Table:
         """The table of some of the rows, by position.
@@ -185,7 +206,7 @@ class Table(Shown):
         if not whole or (len(chosen) and not -self.n <= chosen.min() <= chosen.max() < self.n):
             raise ParameterError("rows", rows, f"positions of rows, from 0 to {self.n - 1}")
         chosen = chosen.astype(np.int64)
-        return self._of(self.frame.iloc[chosen], self.domain, np.asfortranarray(self.codes[chosen]))
+        return self._of(self._rows.iloc[chosen], self.domain, np.asfortranarray(self.codes[chosen]))
 
     def split(self, held_out: float, generator: np.random.Generator) -> tuple[Table, Table]:
         """A random split into a part to learn from and a held-out part; each has at least one row.

@@ -22,7 +22,6 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     what = widgets.one_of(
         "What to compare",
         ["Releases", "Experiments"],
-        default="Releases",
         key="comparison_what",
         label_visibility="collapsed",
     )

@@ -38,7 +38,7 @@ with left:
     if st.session_state.get(visit.SAMPLE_KEY):
         st.caption(SAMPLES[st.session_state[visit.SAMPLE_KEY]].description)
 with right:
-    uploader("upload")
+    uploader()
     opened.opener()
 show_fault()
 current = widgets.dataset_bar()

@@ -18,7 +18,7 @@ st.caption(
 )
 shown = [name for name in MECHANISMS if offered(name, "panels:inside") is not None]
 called = {name: title(name) for name in shown} | {audits.NAME: "Audits of all"}
-chosen = widgets.one_of("Mechanism", list(called), format_func=called.__getitem__, default=shown[0], key="inside_mechanism")
+chosen = widgets.one_of("Mechanism", called, key="inside_mechanism")
 widgets.watch_job()
 if chosen == audits.NAME:
     audits.show()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -26,6 +27,20 @@ def test_columns_take_the_order_of_the_domain() -> None:
 def test_a_value_outside_the_domain_is_found_at_once() -> None:
     with pytest.raises(DomainError, match="row 1 has 'z'"):
         Table(pd.DataFrame({"a": ["z"], "n": [1]}), DOMAIN)
+
+
+def test_what_was_checked_once_stays_as_it_is() -> None:
+    whole = table()
+    for made in (whole, whole.take(np.arange(10)), whole.project(["a", "n"]), whole.with_domain(DOMAIN.confirmed())):
+        rows, cells = made.frame, made.different("n")
+        rows.loc[0, "n"], rows["a"], cells[:] = 99, "z", -1
+        assert made.frame["n"].tolist() == list(range(10))
+        assert set(made.frame["a"]) == {"x", "y"}
+        with pytest.raises(ValueError, match="read-only"):
+            made.codes[0, 0] = 1
+    assert pickle.loads(pickle.dumps(whole)).frame.equals(whole.frame)
+    with pytest.raises(TypeError, match="frame"):
+        Table(domain=DOMAIN)  # type: ignore[call-arg]
 
 
 def test_project_take_and_another_domain() -> None:

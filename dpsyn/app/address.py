@@ -81,8 +81,9 @@ def refusals(page: str) -> Iterator[None]:
         yield
     finally:  # a page may end early
         asked, unfit = st.session_state[_ASKED]
-        # Streamlit takes away what a widget cannot have, and what is its default.
-        gone = [name for name in asked if name not in st.query_params and name in st.session_state]
+        # Streamlit takes away what a widget cannot have, and what is its default; of a fraction it keeps the whole part.
+        taken = {name: st.session_state[name] for name in asked if name in st.session_state}
+        gone = [name for name, value in taken.items() if name not in st.query_params or isinstance(value, int)]
         before = st.session_state.get(_REFUSED, ("", []))
         names = [*(before[1] if before[0] == page else ()), *unfit]
         names += [name for name in gone if not _says(asked[name], st.session_state[name])]

@@ -78,7 +78,7 @@ def _datasets() -> tuple[Chosen, ...]:
     )
     names = [name for name in names if name in options] or [YOURS]
     if len(names) > 1:
-        focus = widgets.one_of("Details for", names, default=names[0], key="f_focus")
+        focus = widgets.one_of("Details for", names, key="f_focus")
         names.sort(key=lambda name: name != focus)
     return tuple(_typed() if name == TYPED else _known(name) for name in names)
 

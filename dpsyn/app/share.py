@@ -49,9 +49,15 @@ html {font-size: 21px}
 
 
 def take_over_data() -> None:
-    """Load the bundled dataset that the address names, as it was set on the page Data, once for every link."""
+    """Load the bundled dataset that the address names, as it was set on the page Data, once for every link.
+
+    Where a visit has data, a change of the address is a step back or forward in the browser, or a lesson's link: it puts
+    nothing in the place of a table of the user's own, and leaves alone what is open already.
+    """
     wanted = {name: st.query_params[name] for name in NAMES if name in st.query_params}
-    if wanted != st.session_state.get(_FROM_LINK):
+    there = visit.dataset() if visit.has_dataset() and visit.OWN_LOST not in st.session_state else None
+    stays = there is not None and (there.sample is None or described(there) == wanted)
+    if wanted != st.session_state.get(_FROM_LINK) and not stays:
         found, refused = restored(wanted)
         address.refuse(refused)
         if found is not None:
@@ -157,9 +163,9 @@ def _changed(full: Domain, changes: Mapping[str, Mapping[str, Any] | None]) -> D
     return Domain.of(attributes)
 
 
-def link(query: Mapping[str, list[str]] | None = None) -> str:
+def link() -> str:
     """The address of this page with every setting that differs from its default."""
-    query = {name: st.query_params.get_all(name) for name in st.query_params} if query is None else query
+    query = {name: st.query_params.get_all(name) for name in st.query_params}
     base = (st.context.url or "").split("?")[0]
     return f"{base}?{urlencode(query, doseq=True)}" if query else base
 

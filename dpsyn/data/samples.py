@@ -92,16 +92,13 @@ def load_sample(name: str) -> Table:
         ParameterError: there is no such sample.
         DataError: the bundled file is not where it should be.
     """
-    table = _loaded(checks.choice("name", name, SAMPLES))
-    return table._of(table.frame, table.domain, table.codes)
+    return _loaded(checks.choice("name", name, SAMPLES))
 
 
 @cache
 def _loaded(name: str) -> Table:
-    """Read once; pandas copies a frame when somebody writes to it, and nobody can write to the codes."""
-    table = _LOADERS[name]()
-    table.codes.flags.writeable = False
-    return table
+    """Read once: nobody can change a table."""
+    return _LOADERS[name]()
 
 
 def _asia() -> Table:

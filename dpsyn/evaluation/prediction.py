@@ -164,7 +164,7 @@ def _truth(table: Table, target: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.
 def _scaled(attribute: Attribute, table: Table) -> Floats:
     """A column of numbers laid on [-1, 1] by the public bounds: no sum of their squares can overflow."""
     middle = float(attribute.edges[0]) / 2 + float(attribute.edges[-1]) / 2
-    return (attribute.numbers(table.frame[attribute.name]) - middle) / _half(attribute)
+    return (attribute.numbers(table.different(attribute.name)) - middle) / _half(attribute)
 
 
 def _half(attribute: Attribute) -> float:

@@ -171,7 +171,7 @@ def correlations(table: Table, rows: Table) -> dict[str, Correlation]:
     if len(columns) > MOST_CORRELATED:
         columns = [columns[i] for i in np.linspace(0, len(columns) - 1, MOST_CORRELATED).astype(int)]
     names = [attribute.name for attribute in columns]
-    values = [np.stack([a.numbers(side.frame[a.name]) for a in columns], axis=1) for side in (table, rows)]
+    values = [np.stack([a.numbers(side.different(a.name)) for a in columns], axis=1) for side in (table, rows)]
     found = {}
     for name, prepared in (("correlation", values), ("rank correlation", [_ranks(side) for side in values])):
         tables = [pd.DataFrame(_coefficients(side), index=names, columns=names) for side in prepared]
@@ -284,7 +284,7 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
 
 def _law(attribute: Attribute, table: AnyTable) -> _Law:
     counted = table.numbers(attribute.name) if isinstance(table, CountedTable) else None
-    return _Law.of(attribute.numbers(table.drawn.frame[attribute.name])) if counted is None else _Law.of(*counted)
+    return _Law.of(attribute.numbers(table.drawn.different(attribute.name))) if counted is None else _Law.of(*counted)
 
 
 def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:

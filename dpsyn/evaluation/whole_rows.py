@@ -141,7 +141,7 @@ def nearly_copies(table: Table, real: Codes, seed: int) -> tuple[int, Copies]:
 def _columns(table: Table) -> Iterable[npt.NDArray[Any]]:
     """What tells values apart: codes of categories, numbers as they are."""
     for j, attribute in enumerate(table.domain.attributes):
-        yield attribute.numbers(table.frame[attribute.name]) + 0.0 if attribute.is_binned else table.codes[:, j]
+        yield attribute.numbers(table.different(attribute.name)) + 0.0 if attribute.is_binned else table.codes[:, j]
 
 
 def _marks(table: Table) -> Marks:

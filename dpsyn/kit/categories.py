@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import bins
+from dpsyn.kit import bins, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
-_NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public)", "add_remove": "added or removed"}
+NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public)", "add_remove": "added or removed"}
 
 
 def settings(current: Dataset, name: str, epsilon: float, delta: float) -> tuple[dict[str, Any], PrivacySpec]:
@@ -43,10 +43,4 @@ def rows(current: Dataset, name: str) -> int | None:
 
 def neighbours(name: str) -> Neighbouring:
     """What a neighbour does to a row."""
-    return st.selectbox(
-        "Protected is a row that is",
-        list(_NEIGHBOURS),
-        format_func=_NEIGHBOURS.__getitem__,
-        key=f"{name}_neighbouring",
-        bind="query-params",
-    )
+    return widgets.pick("Protected is a row that is", NEIGHBOURS, key=f"{name}_neighbouring")

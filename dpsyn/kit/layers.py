@@ -121,15 +121,15 @@ def legend(labels: Sequence[str]) -> Any:
     )
 
 
-def line_channels(labels: Sequence[str], field: str = "series") -> dict[str, Any]:
+def line_channels(labels: Sequence[str]) -> dict[str, Any]:
     """Colour and dash of named lines, with one legend for both."""
     import altair as alt
 
     colour, dash = series_scales(list(labels))
     shared = {"title": None, "sort": None, "legend": legend(labels)}
     return {
-        "color": alt.Color(f"{field}:N", scale=colour, **shared),
-        "strokeDash": alt.StrokeDash(f"{field}:N", scale=dash, **shared),
+        "color": alt.Color("series:N", scale=colour, **shared),
+        "strokeDash": alt.StrokeDash("series:N", scale=dash, **shared),
     }
 
 

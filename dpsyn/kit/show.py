@@ -99,11 +99,11 @@ def show_chart(chart: Any, *, key: str, place: Any = st) -> None:
     place.altair_chart(drawn, key=key)
 
 
-def show_figure(figure: Any, *, key: str, place: Any = st, select: bool = False) -> list[Any]:
-    """A Plotly figure, in a column or right here; with ``select`` the ``customdata`` of the points that were clicked."""
+def show_figure(figure: Any, *, key: str, select: bool = False) -> list[Any]:
+    """A Plotly figure; with ``select`` the ``customdata`` of the points that were clicked."""
     drawn = larger_figure(figure, LARGER) if visit.presenting() else figure
-    asked = {"on_select": "rerun", "selection_mode": "points"} if select else {}
-    found = place.plotly_chart(drawn, config={"displayModeBar": False}, key=key, **asked)
+    asked: dict[str, Any] = {"on_select": "rerun", "selection_mode": "points"} if select else {}
+    found: Any = st.plotly_chart(drawn, config={"displayModeBar": False}, key=key, **asked)
     return [point["customdata"] for point in found.selection.points if "customdata" in point] if select else []
 
 
@@ -219,13 +219,13 @@ def _chart_words() -> alt.theme.ThemeConfig:
 WIDTH, HEIGHT = 720, 400
 
 
-def standalone(chart: Any, *, width: int = WIDTH, height: int = HEIGHT) -> dict[str, Any]:
+def standalone(chart: Any) -> dict[str, Any]:
     """The chart's Vega-Lite specification with a size and a white background of its own."""
     spec: dict[str, Any] = json.loads(chart.to_json())
     for part in _sized(spec):
-        part["width"] = width
+        part["width"] = WIDTH
         if "height" in part:
-            part["height"] = height
+            part["height"] = HEIGHT
     return {**spec, "background": "white", "padding": 16}
 
 

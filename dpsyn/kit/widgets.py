@@ -30,16 +30,16 @@ SIZES = ("smallest allowed", *(f"{float(f'{10 ** (i / 4):.2g}'):.12g}" for i in 
 CEILINGS = (*(round(1.05 + 0.05 * i, 2) for i in range(40)), *(float(f"{10 ** (0.5 + i / 10):.3g}") for i in range(26)))
 
 
-def power_of_ten(log10: float, digits: int = 3) -> str:
+def power_of_ten(log10: float) -> str:
     """10^log10 for people, however large or small."""
     if math.isnan(log10):
         return "not defined"
     if math.isinf(log10):
         return "∞" if log10 > 0 else "0"
     if -300 < log10 < 300:
-        return number(float(f"{10.0**log10:.12g}"), digits)
+        return number(float(f"{10.0**log10:.12g}"), 3)
     exponent = math.floor(log10)
-    return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{superscript(exponent)}"
+    return f"{10 ** (log10 - exponent):.2f} × 10{superscript(exponent)}"
 
 
 _SYMBOLS = {
@@ -289,16 +289,26 @@ _MIMES = {
 
 def view_of(views: Iterable[str], key: str, label: str = "View") -> str:
     """Which of several views of a page is shown; the first one until another is chosen. The address keeps it."""
-    names = list(views)
-    return one_of(label, names, default=names[0], key=key, label_visibility="collapsed")
+    return one_of(label, list(views), key=key, label_visibility="collapsed")
 
 
-def one_of(label: str, options: Sequence[T], *, default: T, key: str, **further: Any) -> T:
-    """Buttons of which one is always chosen; a link that chooses none leaves the usual one. The address keeps it."""
+def one_of(label: str, options: Sequence[T] | Mapping[T, str], *, key: str, default: T | None = None, **further: Any) -> T:
+    """Buttons of which one is always chosen, by default the first; a mapping has the words of each. A link that chooses none
+    leaves the usual one. The address keeps it."""
+    if isinstance(options, Mapping):
+        further["format_func"] = options.__getitem__
+    values = list(options)
+    usual = values[0] if default is None else default
     chosen: T | None = st.segmented_control(
-        label, options, default=default, required=True, key=key, bind="query-params", **further
+        label, values, default=usual, required=True, key=key, bind="query-params", **further
     )
-    return default if chosen is None else chosen
+    return usual if chosen is None else chosen
+
+
+def pick(label: str, options: Mapping[T, str], *, key: str, **further: Any) -> T:
+    """As :func:`one_of`, as a list that opens: for long words, or many."""
+    found: T = st.selectbox(label, list(options), format_func=options.__getitem__, key=key, bind="query-params", **further)
+    return found
 
 
 def file_stem(name: str) -> str:
@@ -321,7 +331,7 @@ def watch_job() -> None:
     if note := st.session_state.pop("job_note", None):
         st.caption(escape.markdown(note))
     if message := st.session_state.get("job_message"):
-        st.error(escape.markdown(message), icon=":material/error:")
+        st.error(said(message), icon=":material/error:")
 
 
 def _follow_job() -> None:
@@ -420,19 +430,18 @@ _SOON, _ENOUGH = 3.0, 0.1
 TYPES = ("csv", "tsv", "txt", "parquet")
 
 
-def uploader(key: str) -> None:
+def uploader() -> None:
     """A file uploader; what it is given becomes the session's dataset."""
     st.file_uploader(
         "Your own table: it stays on the machine that runs this app",
         type=list(TYPES),
-        key=key,
+        key="upload",
         on_change=_take,
-        args=(key,),
     )
 
 
-def _take(key: str) -> None:
-    file = st.session_state[key]
+def _take() -> None:
+    file = st.session_state["upload"]
     if file is None:
         return
     st.session_state.pop("upload_fault", None)

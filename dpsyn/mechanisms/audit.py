@@ -23,7 +23,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Config, Mechanism, no_progress
 from dpsyn.mechanisms.feature_map import FeatureMap, Floats
-from dpsyn.mechanisms.points import OnPoints
+from dpsyn.mechanisms.points import OnPoints, Points
 from dpsyn.mechanisms.registry import config_class, offered
 from dpsyn.privacy.audit import (
     RUNS,
@@ -61,7 +61,13 @@ def trials(name: str, spec: PrivacySpec) -> dict[str, Trial]:
         ParameterError: no mechanism has this name.
     """
     config, own, more = config_class(name), offered(name, "audit:worst_case"), offered(name, "audit:more_trials")
-    trial: Trial = own(spec) if own else partial(audit_answers, config(), spec)
+    trial: Trial
+    if own:
+        trial = own(spec)
+    elif issubclass(config, Points):
+        trial = partial(audit_points, config(rows=1), spec)
+    else:
+        trial = partial(audit_answers, config(), spec)
     return {CALIBRATED: trial, HALVED: partial(trial, noise_factor=0.5), **(more(spec) if more else {})}
 
 

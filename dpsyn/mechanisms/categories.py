@@ -129,6 +129,7 @@ class OnCategories(Mechanism):
         stage: what comes first, for numbers and dates.
     """
 
+    config: Categories
     stage: Stage
 
     needs_counts_alone: ClassVar[bool] = True
@@ -140,7 +141,6 @@ class OnCategories(Mechanism):
 
     def calibrated(self) -> dict[str, Any]:
         """Rows where their number is known; mechanisms add their own."""
-        assert isinstance(self.config, Categories)
         rows = self.config.rows or self.public_rows
         return {} if rows is None else {"rows": rows}
 
@@ -157,7 +157,6 @@ class OnCategories(Mechanism):
         """A model of the rows, from noisy numbers alone, and diagnostics."""
 
     def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
-        assert isinstance(self.config, Categories)
         progress("adding noise", 0.0)
         # Models are made of many small products, where several threads would only wait for each other.
         with one_blas_thread():

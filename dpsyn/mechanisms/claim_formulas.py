@@ -13,7 +13,7 @@ from typing import Any
 from dpsyn.errors import InputError
 from dpsyn.mechanisms.registry import offered
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, by_ledger, up
+from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, by_ledger, one_gaussian, up
 
 _ANOTHER_FORM = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, InputError)
 
@@ -31,7 +31,7 @@ def claim_formulas(mechanism: str, guarantee: Guarantee, settings: Mapping[str, 
         The lines in the order in which they are read; the last one is the claim. Empty for a mechanism without formulas, or
         where the settings are of another form (a record of an older version, or one that somebody edited).
     """
-    claim = offered(mechanism, "formulas:claim") or by_ledger
+    claim = offered(mechanism, "formulas:claim") or (by_ledger if "accounting" in settings else one_gaussian)
     try:
         found = tuple(claim(guarantee, settings))
         spent = float(settings.get("epsilon_for_histograms", 0.0))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,9 @@ from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import (
     N_IS_PUBLIC,
+    ROWS,
     ROWS_ASSUMPTION,
+    Axis,
     Config,
     Mechanism,
     Progress,
@@ -40,6 +43,43 @@ _SMALLEST_NOISE = 2.0**-20
 """Below it steps of the noise would be no normal numbers. More noise is always allowed."""
 _SPARED = 1 + 1e-9
 """For rounding where σ is computed."""
+
+
+@dataclass(frozen=True)
+class Points(Config):
+    """The settings of a mechanism on points.
+
+    Columns are scaled by public bounds, categories are vertices of simplices, and the nearest vertex is what a row gets.
+
+    Args:
+        rows: how many are made; None makes all n, where n is public.
+
+    Raises:
+        ParameterError: a number is outside its range.
+    """
+
+    rows: int | None = None
+
+    axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS}
+    noise_is_draw: ClassVar[bool] = True
+    fills_empty_numbers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._set("rows", checks.whole_or_none("rows", self.rows))
+
+    def _begun(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[FeatureMap, int, int]:
+        """The map to points, n, and how many rows are made.
+
+        Raises:
+            CalibrationError: δ = 0.
+            ParameterError: nothing says how many rows to make, as n is a secret.
+        """
+        n = check_request(spec, domain, n, self.rows)
+        if spec.delta == 0:
+            raise CalibrationError("Gaussian noise on records has no pure ε: ask for delta > 0")
+        if self.rows is None and spec.neighbouring == "add_remove":
+            raise ParameterError("rows", None, "a number fixed without looking at the data: under add_remove n is a secret")
+        return FeatureMap(domain), n, self.rows or n
 
 
 @dataclass(frozen=True)
@@ -84,21 +124,6 @@ class OnPoints(Mechanism):
         return pd.concat(pieces, axis=1)[list(self.domain.names)], {}
 
 
-def begun(spec: PrivacySpec, domain: Domain, n: int, rows: int | None) -> tuple[FeatureMap, int, int]:
-    """The map to points, n, and how many rows are made.
-
-    Raises:
-        CalibrationError: δ = 0.
-        ParameterError: nothing says how many rows to make, as n is a secret.
-    """
-    n = check_request(spec, domain, n, rows)
-    if spec.delta == 0:
-        raise CalibrationError("Gaussian noise on records has no pure ε: ask for delta > 0")
-    if rows is None and spec.neighbouring == "add_remove":
-        raise ParameterError("rows", None, "a number fixed without looking at the data: under add_remove n is a secret")
-    return FeatureMap(domain), n, rows or n
-
-
 def once(spec: PrivacySpec, sensitivity: float, dimension: int) -> float:
     """σ of noise on one point that a neighbour moves so far, by the exact law (Balle, Wang 2018)."""
     return carried(sensitivity / continuous_mu(spec.epsilon, spec.delta) * _SPARED, sensitivity, 1, dimension)
@@ -126,8 +151,3 @@ def records(points: Floats, rows: int, generator: np.random.Generator) -> Floats
         return chosen
     filled = np.concatenate([chosen, np.zeros((rows - len(chosen), points.shape[1]))])
     return filled[generator.permutation(rows)]
-
-
-def rows_field(config: Config, value: object) -> None:
-    """Check and keep the field ``rows``."""
-    config._set("rows", checks.whole_or_none("rows", value))

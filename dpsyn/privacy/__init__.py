@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon as dp_cda_epsilon
     from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale as dp_cda_noise_scale
-    from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_order as dp_cda_order
-    from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_rows as dp_cda_rows
 
-__all__ = ["dp_cda_epsilon", "dp_cda_noise_scale", "dp_cda_order", "dp_cda_rows"]
+__all__ = ["dp_cda_epsilon", "dp_cda_noise_scale"]
 
 
 def __getattr__(name: str) -> Any:

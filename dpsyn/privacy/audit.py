@@ -136,7 +136,6 @@ class Audit:
         runs: runs on each of the two datasets, those for choosing the set included.
         claim: the ε that was claimed, if one was.
         side, cut: the set of outputs: scores above (or below) this number.
-        likelier_on: on which dataset that set is the likelier.
         hits, misses: how many of ``tested`` runs a side fell into it, on the likelier dataset and on the other.
         tested: runs a side that the bound rests on.
         largest: the largest bound that this many runs can give: a mechanism without any privacy would show it.
@@ -152,7 +151,6 @@ class Audit:
     claim: float | None
     side: Literal["above", "below"]
     cut: float
-    likelier_on: Literal["first", "second"]
     hits: int
     misses: int
     tested: int
@@ -341,7 +339,6 @@ def _tested(
         claim=claim,
         side=chosen.side,
         cut=chosen.cut,
-        likelier_on=chosen.likelier,
         hits=hits,
         misses=misses,
         tested=min(on, off),

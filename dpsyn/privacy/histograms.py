@@ -145,7 +145,7 @@ class Encoding:
         if self.bins:
             codes = np.array(codes)
         for j, bins in self.bins.items():
-            codes[:, j] = bins.codes(bins.histogram.values(table.frame))
+            codes[:, j] = bins.codes(bins.histogram.values(table))
         return self.domain.with_added(codes, table) if isinstance(self.domain, WithCalendar) else codes
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pd.DataFrame:
@@ -242,7 +242,7 @@ def _counted(column: Histogram, table: AnyTable) -> Counted:
     """How to count the rows in the parts of a column."""
     if isinstance(table, CountedTable):
         return table.parts(column.position, column.ends, column.finest)
-    values = column.values(table.frame)
+    values = column.values(table)
     return partial(column.counts, values[~np.isnan(values)])
 
 

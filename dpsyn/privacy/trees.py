@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dpsyn.domain import Attribute
+from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -116,9 +116,9 @@ class Histogram:
         """Width up to which a part is as narrow as the tree makes any."""
         return max(1.0 if self.whole else 0.0, 1.5 * (self.ends[1] - self.ends[0]) / float(BRANCHES**self.levels))
 
-    def values(self, frame: pd.DataFrame) -> Floats:
+    def values(self, table: Table) -> Floats:
         """The column of some rows as numbers, NaN where it is empty. Shape (n,)."""
-        return self.attribute.in_units(frame[self.attribute.name])
+        return self.attribute.in_units(table.different(self.attribute.name))
 
     def grown(self, counted: Counted, released: Released, deviation: float) -> list[Level]:
         """The tree, level by level: what is split depends on noisy counts alone.

@@ -15,9 +15,7 @@ and two scalar equations: one Cholesky factorisation of F × F numbers a step, w
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,30 +30,6 @@ _NEAR = (0.1, 10.0)
 """Products that a corrector leaves alone, in units of the centre's."""
 _PATIENCE = 8
 _STEPS = 80
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Who is told of every step, and when it is time to stop.
-
-    Attributes:
-        tell: called with the deviation and the bound so far.
-        end: moment of ``time.monotonic`` after which no step begins.
-        bound: a bound that is known already.
-    """
-
-    tell: Callable[[float, float], None]
-    end: float = float("inf")
-    bound: float = 0.0
-
-    @property
-    def stopped(self) -> bool:
-        """Whether time is up."""
-        return time.monotonic() > self.end
-
-    def at_least(self, bound: float) -> Watch:
-        """The same with this bound known."""
-        return replace(self, bound=max(self.bound, bound))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,14 +96,13 @@ def _length(x: Floats, dx: Floats) -> float:
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
 
-def centre_path(matrix: Any, target: Floats, *, gap: float, watch: Watch) -> Pair:
+def centre_path(matrix: Any, target: Floats, *, gap: float) -> Pair:
     """The density and the weights with deviation - bound ≤ ``gap``, or the best pair found if rounding stops it earlier.
 
     Args:
         matrix: A, dense or sparse, shape (F, m).
         target: y, shape (F,).
         gap: absolute gap at which to stop.
-        watch: told of every step; says when to stop.
     """
     point = _start(matrix, target)
     best = Pair(point.h, np.zeros(len(target)), np.inf, 0.0)
@@ -141,8 +114,7 @@ def centre_path(matrix: Any, target: Floats, *, gap: float, watch: Watch) -> Pai
         w = (point.a - point.b) / size
         proven = float(priced.min()) / size - float(w @ target)
         best = best.better(h, float(np.abs(matrix @ h - target).max()), w, proven)
-        watch.tell(best.deviation, max(best.bound, watch.bound))
-        if best.deviation - best.bound <= gap or watch.stopped:
+        if best.deviation - best.bound <= gap:
             break
         since = 0 if best.deviation - best.bound < 0.9 * smallest else since + 1
         smallest = min(smallest, best.deviation - best.bound)

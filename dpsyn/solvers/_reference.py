@@ -74,7 +74,7 @@ def clarabel(problem: MatchingProblem, wanted: Floats) -> tuple[Floats, Floats, 
     return np.asarray(ratio.value), -np.asarray(value, dtype=np.float64), int(task.solver_stats.num_iters or 0)
 
 
-def solve_with_highs(matrix: Any, target: Floats, method: HighsMethod, time_limit: float | None = None) -> Any:
+def solve_with_highs(matrix: Any, target: Floats, method: HighsMethod) -> Any:
     """SciPy's result for the least largest deviation: minimise t subject to -t ≤ A h - y ≤ t, Σ h = 1, h ≥ 0.
 
     ``result.x`` is (h, t).
@@ -91,7 +91,6 @@ def solve_with_highs(matrix: Any, target: Floats, method: HighsMethod, time_limi
     return _linprog(
         np.append(np.zeros(points), 1.0),
         method,
-        time_limit,
         A_ub=both,
         b_ub=np.concatenate([target, -target]),
         A_eq=total[None, :],
@@ -106,12 +105,10 @@ def weights_of(result: Any, statistics: int) -> Floats | None:
     return None if marginals is None else marginals[statistics:] - marginals[:statistics]
 
 
-def _linprog(cost: Floats, method: HighsMethod, time_limit: float | None = None, **program: Any) -> Any:
+def _linprog(cost: Floats, method: HighsMethod, **program: Any) -> Any:
     from scipy.optimize import linprog
 
     options: Any = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
-    if time_limit is not None:
-        options["time_limit"] = max(time_limit, 0.01)
     return linprog(cost, method=method, options=options, **program)
 
 

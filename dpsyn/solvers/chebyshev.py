@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from dpsyn.errors import ParameterError, SolverError
-from dpsyn.solvers._chebyshev_interior import Pair, Watch, centre_path
+from dpsyn.solvers._chebyshev_interior import Pair, centre_path
 from dpsyn.solvers._reference import HighsMethod, solve_with_highs, weights_of
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.matching import Backend, Floats
 
 Matrix = Floats | sp.csr_array | sp.csc_array
-Progress = Callable[[str, float], None]
 
 GAP_ALLOWED = 1e-6
 """A density counts as optimal if its deviation is within this of a proven lower bound."""
@@ -77,8 +73,6 @@ def fit_density(
     *,
     backend: Backend = "structured",
     vertex: bool = False,
-    progress: Progress = lambda step, share: None,
-    time_limit: float | None = None,
 ) -> DensityFit:
     """h minimising max_f |(A h)_f - y_f| over densities h >= 0, Σ h = 1 (Boedihardjo et al. 2021b, step 2).
 
@@ -94,8 +88,6 @@ def fit_density(
         target: y, shape (F,).
         backend: ``"structured"`` or ``"reference"``.
         vertex: whether the density must be a vertex of the set of optimal ones.
-        progress: told of each step: its name, the gap so far, and the share of the way on a logarithmic scale.
-        time_limit: seconds that one solver may take.
 
     Raises:
         ParameterError: the shapes do not fit, a number is not finite, or there is no such backend.
@@ -106,33 +98,22 @@ def fit_density(
     if backend not in ("structured", "reference"):
         raise ParameterError("backend", backend, "'structured' or 'reference'")
     if backend == "reference" or len(target) > _MOST_STATISTICS:
-        return _reference_fit(matrix, target, progress, time_limit)
-    fit = _structured_fit(matrix, target, progress, time_limit)
-    if fit.status != "optimal" and time_limit is None:
-        other = _reference_fit(matrix, target, progress, time_limit)
+        return _reference_fit(matrix, target)
+    fit = _structured_fit(matrix, target)
+    if fit.status != "optimal":
+        other = _reference_fit(matrix, target)
         fit = other if other.deviation < fit.deviation else fit
-    return at_vertex(matrix, target, fit, time_limit=time_limit) if vertex else fit
+    return at_vertex(matrix, target, fit) if vertex else fit
 
 
-def _structured_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: float | None) -> DensityFit:
-    seen = {"first": 0.0, "share": 0.0}
-
-    def told(deviation: float, bound: float) -> None:
-        gap = max(deviation - bound, _GAP_AIMED_AT)
-        seen["first"] = max(seen["first"], gap)
-        way = math.log(seen["first"] / _GAP_AIMED_AT)
-        share = 1 - math.log(gap / _GAP_AIMED_AT) / way if way else 1.0
-        seen["share"] = max(seen["share"], min(share, 1.0))
-        tell(f"linear program, gap {gap:.1e}", seen["share"])
-
-    watch = Watch(told, math.inf if time_limit is None else time.monotonic() + time_limit)
+def _structured_fit(matrix: Matrix, target: Floats) -> DensityFit:
     # The blocks are so small that a second BLAS thread gains little, and on a busy machine it costs a factor of ten.
     with one_blas_thread():
-        pair = _least_deviation(matrix, target, gap=_GAP_AIMED_AT, watch=watch)
+        pair = _least_deviation(matrix, target, gap=_GAP_AIMED_AT)
     return _checked(matrix, target, pair.density, pair.weights, "structured")
 
 
-def _least_deviation(matrix: Any, target: Floats, *, gap: float, watch: Watch) -> Pair:
+def _least_deviation(matrix: Any, target: Floats, *, gap: float) -> Pair:
     """The density over all points with deviation - bound ≤ ``gap``, or the best pair found, by column generation.
 
     Of many points few carry weight, so the program is solved on some, and the rest are priced. Weights w that are optimal on
@@ -142,7 +123,7 @@ def _least_deviation(matrix: Any, target: Floats, *, gap: float, watch: Watch) -
     """
     statistics, points = matrix.shape
     if points <= _ALL_AT_MOST * statistics:
-        return centre_path(matrix, target, gap=gap, watch=watch)
+        return centre_path(matrix, target, gap=gap)
     columns = matrix if isinstance(matrix, np.ndarray) else matrix.tocsc()
     # Which points come first changes the time only; a fixed seed keeps the result a function of the input.
     part = np.sort(np.random.default_rng(0).choice(points, _FIRST * statistics, replace=False))
@@ -151,12 +132,12 @@ def _least_deviation(matrix: Any, target: Floats, *, gap: float, watch: Watch) -
     aim = max(gap / 2, 0.02 * float(np.abs(columns @ best.density - target).max()))
     for _ in range(_ROUNDS):
         inside = np.ascontiguousarray(columns[:, part]) if isinstance(columns, np.ndarray) else columns[:, part]
-        found = centre_path(inside, target, gap=aim, watch=watch.at_least(best.bound))
+        found = centre_path(inside, target, gap=aim)
         priced = columns.T @ found.weights
         density = np.zeros(points)
         density[part] = found.density
         best = best.better(density, found.deviation, found.weights, float(priced.min()) - float(found.weights @ target))
-        if best.deviation - best.bound <= gap or watch.stopped:
+        if best.deviation - best.bound <= gap:
             break
         lowest = np.argpartition(priced, _MORE * statistics)[: _MORE * statistics]
         wider = np.union1d(part, lowest)
@@ -166,14 +147,13 @@ def _least_deviation(matrix: Any, target: Floats, *, gap: float, watch: Watch) -
     return best
 
 
-def _reference_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: float | None) -> DensityFit:
+def _reference_fit(matrix: Matrix, target: Floats) -> DensityFit:
     nonzeros = int(matrix.nnz) if sp.issparse(matrix) else int(matrix.size)
     methods: list[HighsMethod] = ["highs-ds", "highs-ipm"] if nonzeros <= _SMALL else ["highs-ipm", "highs-ds"]
     best: DensityFit | None = None
     messages = []
-    for i, method in enumerate(methods):
-        tell(f"linear program, {'simplex' if method == 'highs-ds' else 'interior point'}", i / len(methods))
-        result = solve_with_highs(matrix, target, method, time_limit)
+    for method in methods:
+        result = solve_with_highs(matrix, target, method)
         if not _usable(result.x):
             messages.append(f"{method}: {result.message}")
             continue
@@ -187,21 +167,20 @@ def _reference_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: f
     return best
 
 
-def at_vertex(matrix: Matrix, target: Floats, fit: DensityFit, *, time_limit: float | None = None) -> DensityFit:
+def at_vertex(matrix: Matrix, target: Floats, fit: DensityFit) -> DensityFit:
     """An optimal density on at most F + 1 points, from any optimal one: a simplex method on the points with the most mass.
 
     Args:
         matrix: A, as it was fitted.
         target: y.
         fit: an optimal density; returned as it is if the simplex method finds none as good.
-        time_limit: seconds that one attempt may take; points are added in further ones.
     """
     columns = matrix if isinstance(matrix, np.ndarray) else matrix.tocsc()
     order = np.argsort(-fit.density, kind="stable")
     count = 3 * len(target)
     while True:
         part = np.sort(order[:count])
-        result = solve_with_highs(columns[:, part], target, "highs-ds", time_limit)
+        result = solve_with_highs(columns[:, part], target, "highs-ds")
         if _usable(result.x):
             density = np.zeros(len(order))
             density[part] = result.x[:-1]

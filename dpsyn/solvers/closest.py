@@ -21,7 +21,6 @@ from dpsyn.solvers.matching import (
     MatchingProblem,
     Solution,
     SolverProgress,
-    Stop,
     fits,
 )
 from dpsyn.solvers.memory import require_solver_memory
@@ -56,7 +55,6 @@ def closest_to_uniform(
     backend: Backend = "structured",
     start: ClosestSolution | Floats | None = None,
     progress: SolverProgress | None = None,
-    cancel: Stop | None = None,
     memory_limit: int | None = None,
 ) -> ClosestSolution:
     """min ½ Σ p (x - 1)²  subject to  W (p ∘ x) = (1-λ) a + λ u,  lower <= x <= upper.
@@ -71,17 +69,15 @@ def closest_to_uniform(
         backend: ``"structured"`` or ``"reference"`` (Clarabel).
         start: the solution for a box, a λ or data nearby, or its multipliers y.
         progress: is told what is being done, the share done, and the residual.
-        cancel: is asked between steps whether to stop.
         memory_limit: bytes; None for what the machine has left.
 
     Raises:
         SolverError: no answer passes the check of its residual (1e-8).
         ParameterError: λ outside [0, 1]; the problem does not fit in memory, or is too large for the reference.
-        CancelledError: ``cancel`` is set.
     """
     if not 0.0 <= shrinkage <= 1.0:
         raise ParameterError("shrinkage", shrinkage, "0 to 1")
-    control = Control(progress, cancel)
+    control = Control(progress)
     require_solver_memory(*problem.operator.shape, dense=False, limit=memory_limit)
     control.tell("quadratic program", 0.0)
     if backend == "reference":

@@ -1,4 +1,4 @@
-"""The problem that private sampling solves twice, its solutions, and what a caller may do meanwhile: watch and stop."""
+"""The problem that private sampling solves twice, its solutions, and what a caller may do meanwhile: watch."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from dpsyn.errors import CancelledError, ParameterError
+from dpsyn.errors import ParameterError
 from dpsyn.solvers.blocks import PointBlock
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.operator import DenseOperator, PointOperator
@@ -314,23 +314,15 @@ def _ratio(block: PointBlock, multipliers: Floats, lower: float, upper: float) -
     return np.clip(1.0 + np.asarray(block.adjoint(multipliers), dtype=np.float64), lower, upper)
 
 
-class Stop(Protocol):
-    """Says whether to stop: a ``threading.Event`` does."""
-
-    def is_set(self) -> bool: ...
-
-
 @dataclass(eq=False)
 class Control:
-    """One run of a solver: its clock, its listener, its stop sign.
+    """One run of a solver: its clock and its listener.
 
     Attributes:
-        progress: the listener, or None.
-        cancel: is asked between steps; None never stops.
+        progress: the listener, or None; what it raises reaches the caller.
     """
 
     progress: SolverProgress | None = None
-    cancel: Stop | None = None
     started: float = field(default_factory=time.perf_counter)
     iterations: int = 0
 
@@ -340,12 +332,6 @@ class Control:
         return time.perf_counter() - self.started
 
     def tell(self, step: str, share: float, **numbers: float) -> None:
-        """Report, and stop if asked to.
-
-        Raises:
-            CancelledError: the stop sign is set.
-        """
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError(f"stopped on request during: {step}")
+        """Report."""
         if self.progress is not None:
             self.progress(step, min(max(share, 0.0), 1.0), {"iteration": self.iterations, **numbers})

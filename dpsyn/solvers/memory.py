@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 
 from dpsyn.errors import TooLargeError
 from dpsyn.memory import available_memory
@@ -20,36 +19,8 @@ _ALLOWANCE = 48 << 20
 """Bytes for what does not grow with the problem: tables of a plan, chunks, the interpreter's own."""
 
 
-@dataclass(frozen=True)
-class MemoryEstimate:
-    """Bytes that an operator takes on one machine, at most.
-
-    Attributes:
-        points: the packed points.
-        weights: p, unless it is the same for all.
-        functions: what is prepared once: lists of functions and, for Gram matrices, the table of all their products.
-        working: what the threads hold while they sum, together.
-    """
-
-    points: int
-    weights: int
-    functions: int
-    working: int
-
-    @property
-    def total(self) -> int:
-        """All of it."""
-        return sum(int(getattr(self, field.name)) for field in fields(self))
-
-    def __str__(self) -> str:
-        parts = ", ".join(f"{field.name} {_readable(getattr(self, field.name))}" for field in fields(self))
-        return f"{_readable(self.total)} ({parts})"
-
-
-def estimate_memory(
-    sizes: Sequence[int], degree: int, count: int, threads: int, *, weighted: bool = False, gram: bool = True
-) -> MemoryEstimate:
-    """Memory of a BlockOperator with its points in memory, while one product or Gram matrix is computed.
+def operator_bytes(sizes: Sequence[int], degree: int, count: int, threads: int, *, weighted: bool = False) -> int:
+    """Memory of a BlockOperator on one machine with its points in memory, while one Gram matrix is computed, at most.
 
     Args:
         sizes: number of codes of each column.
@@ -57,7 +28,6 @@ def estimate_memory(
         count: m, number of points.
         threads: how many work at once.
         weighted: the points have weights of their own.
-        gram: Gram matrices are computed, not only products with vectors.
     """
     layout = DigitLayout(sizes)
     columns = sum(size > 1 for size in sizes)
@@ -67,17 +37,15 @@ def estimate_memory(
     # A thread holds the digits that it reads, one index for each of them, and a few vectors as long as the block.
     per_thread = largest * (8 * len(layout.groups) + 4 * width + 48) + 16 * functions
     prepared = functions * (8 * width + 40)
-    results = 32 * functions
-    if gram:
-        results += 16 * functions**2
-    if gram and functions <= MOST_FOR_PRODUCTS:
+    results = 32 * functions + 16 * functions**2
+    if functions <= MOST_FOR_PRODUCTS:
+        # The table of all products of two functions.
         moments = contrast_dimension(sizes, 2 * width)
         moments = min(moments, functions * (functions + 1) // 2)
         prepared += 70 * functions**2 + moments * (16 * width + 80)
         per_thread += largest * 8 * width + 16 * functions**2 + 8 * moments
-    return MemoryEstimate(
-        layout.bytes_per_point * count, 8 * count if weighted else 0, prepared + _ALLOWANCE, threads * per_thread + results
-    )
+    points = (layout.bytes_per_point + (8 if weighted else 0)) * count
+    return points + prepared + _ALLOWANCE + threads * per_thread + results
 
 
 def solver_bytes(functions: int, points: int, *, dense: bool) -> int:
@@ -85,7 +53,7 @@ def solver_bytes(functions: int, points: int, *, dense: bool) -> int:
 
     The dual methods hold a few C x C matrices and some columns of W; the density itself has m numbers. The interior-point
     method (``dense``: W is small) holds vectors of length m too. What the operator takes, with its Gram matrices, is
-    :func:`estimate_memory`.
+    :func:`operator_bytes`.
     """
     matrices = 5 * 8 * functions**2
     near = 3 * 8 * min(NEAR_ENTRIES, functions * points)

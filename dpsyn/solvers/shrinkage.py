@@ -24,7 +24,6 @@ from dpsyn.solvers.matching import (
     MatchingProblem,
     Solution,
     SolverProgress,
-    Stop,
     fits,
 )
 from dpsyn.solvers.memory import require_solver_memory
@@ -93,7 +92,6 @@ def least_shrinkage(
     backend: Backend = "structured",
     start: ShrinkageSolution | None = None,
     progress: SolverProgress | None = None,
-    cancel: Stop | None = None,
     memory_limit: int | None = None,
 ) -> ShrinkageSolution:
     """min λ  subject to  W (p ∘ x) = (1-λ) a + λ u,  lower <= x <= upper,  0 <= λ <= 1.
@@ -107,15 +105,13 @@ def least_shrinkage(
         backend: ``"structured"`` or ``"reference"`` (HiGHS).
         start: the solution for a box or data nearby.
         progress: is told what is being done, the share done, and residual and gap.
-        cancel: is asked between steps whether to stop.
         memory_limit: bytes; None for what the machine has left.
 
     Raises:
         SolverError: no answer passes the check of its residual (1e-8, after clipping to the box).
         ParameterError: the problem does not fit in memory, or is too large for the reference.
-        CancelledError: ``cancel`` is set.
     """
-    control = Control(progress, cancel)
+    control = Control(progress)
     count, points = problem.operator.shape
     dense = problem.entries <= (_DENSE_AT_MOST if points < _FEW * count else _DENSE_UP_TO)
     require_solver_memory(count, points, dense=dense, limit=memory_limit)

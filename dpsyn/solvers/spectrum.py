@@ -52,7 +52,7 @@ def spectrum(operator: BlockOperator) -> Floats:
     return np.asarray(np.linalg.eigvalsh(operator.gram()))
 
 
-def conditioning(operator: BlockOperator, threshold: float, *, exact: bool = False) -> Conditioning:
+def conditioning(operator: BlockOperator, threshold: float) -> Conditioning:
     """Is σ_min(W diag(√p)) >= threshold? For p = 1/m that is σ_min(W) >= threshold·√m.
 
     W diag(p) Wᵀ is a sum of positive semidefinite terms, one for each point, so the smallest eigenvalue over some of the
@@ -66,7 +66,6 @@ def conditioning(operator: BlockOperator, threshold: float, *, exact: bool = Fal
     Args:
         operator: the functions on the points.
         threshold: not negative; 1/(2e^d) for the Boolean cube.
-        exact: sum all points in any case, so that ``smallest`` is the value and not a lower bound.
 
     Raises:
         ParameterError: the threshold is negative.
@@ -75,17 +74,17 @@ def conditioning(operator: BlockOperator, threshold: float, *, exact: bool = Fal
         raise ParameterError("threshold", threshold, "at least 0")
     functions, points = operator.shape
     enough = max(math.ceil(_SHARE_PER_THRESHOLD * threshold**2 * points), _POINTS_PER_FUNCTION * functions)
-    if not exact and enough <= points // 2:
-        found = _smallest(operator, enough, threshold, exact)
+    if enough <= points // 2:
+        found = _smallest(operator, enough, threshold)
         if found.passes:
             return found
-    return _smallest(operator, points, threshold, exact)
+    return _smallest(operator, points, threshold)
 
 
-def _smallest(operator: BlockOperator, stop: int, threshold: float, wants_value: bool) -> Conditioning:
+def _smallest(operator: BlockOperator, stop: int, threshold: float) -> Conditioning:
     *sums, used = operator.reduce(_first_gram, stop)
     matrix = operator.gram_of(sums)
-    if not wants_value and len(matrix) > EIGENVALUES_UP_TO and _exceeds(matrix, threshold**2 * (1 + _MARGIN) + ROUNDING):
+    if len(matrix) > EIGENVALUES_UP_TO and _exceeds(matrix, threshold**2 * (1 + _MARGIN) + ROUNDING):
         return Conditioning(True, float(threshold), float(threshold), False, int(used))
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     exact = bool(used == operator.shape[1])

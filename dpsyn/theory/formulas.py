@@ -222,8 +222,6 @@ def by_ledger(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimF
 
 def one_gaussian(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
     """The claim of Gaussian noise of the scale ``"noise_scale"``, once, on what moves by ``"sensitivity"``."""
-    if "sensitivity" not in settings or "noise_scale" not in settings:
-        return ()
     moved, scale = float(settings["sensitivity"]), float(settings["noise_scale"])
     shift = number(moved / scale)
     epsilon = up(guarantee.epsilon)

@@ -56,23 +56,23 @@ def threshold(
     return Remedy(parameter, side, _safe(log_bound, side), log_current, strict=strict)
 
 
-def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int, parameter: str = "p") -> Remedy:
+def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int) -> Remedy:
     """The last p (at_most) or the first p (at_least) at which a condition that changes once holds, by bisection."""
     low, high, now = smallest, LARGEST_P, math.log(p)
 
     def remedy(value: int | None, reason: str = "", caveat: str = "") -> Remedy:
         log_value = None if value is None else math.log(value)
-        return Remedy(parameter, side, log_value, now, integer=True, reason=reason, caveat=caveat)
+        return Remedy("p", side, log_value, now, integer=True, reason=reason, caveat=caveat)
 
     if side == "at_most":
         if not holds(low):
-            return remedy(None, f"not even {parameter} = {low} is small enough")
+            return remedy(None, f"not even p = {low} is small enough")
         if holds(high):
             return remedy(high, caveat="and perhaps more: the search ends there")
     elif holds(low):
         return remedy(low)
     elif not holds(high):
-        return remedy(None, f"not even {parameter} = {high} is large enough")
+        return remedy(None, f"not even p = {high} is large enough")
     while high - low > 1:
         middle = (low + high) // 2
         if holds(middle) == (side == "at_most"):

@@ -185,6 +185,18 @@ def test_a_broken_file_keeps_the_data_that_was_there(page: Page, app_url: str) -
     expect(page.get_by_text("20,000 rows").first).to_be_visible()
 
 
+def test_going_back_keeps_the_table_that_was_uploaded(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    visit(page, "Data")
+    expect(page.get_by_text("20,000 rows").first).to_be_visible(timeout=RUN)
+    upload(page, "people.csv", people_csv())
+    expect(page.get_by_text("800 rows").first).to_be_visible(timeout=RUN)
+    settled(page)
+    page.go_back()
+    expect(page).to_have_url(re.compile("data=own$"), timeout=RUN)
+    expect(page.get_by_text("800 rows").first).to_be_visible(timeout=RUN)
+
+
 def test_a_run_can_be_cancelled_and_nothing_is_lost(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/generator")
     run_mechanism(page, "Noisy reweighting")

@@ -98,7 +98,8 @@ def test_a_missing_file_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_sample_is_as_it_came_whatever_was_done_to_the_last_one() -> None:
     first = load_sample("car")
-    first.frame.loc[0, "class"] = "vgood"
+    rows = first.frame
+    rows.loc[0, "class"] = "vgood"
     with pytest.raises(ValueError, match="read-only"):
         first.codes[0, 0] = 1
     assert load_sample("car").frame.loc[0, "class"] == "unacc"

@@ -34,7 +34,7 @@ def test_an_audit_runs_in_the_background_and_refutes_what_is_false(open_page, na
 
 
 def test_no_number_says_more_than_the_runs_do():
-    audit = Audit(1.239, 1e-5, 0.99, 100, 3.00001, "above", 0.0, "first", 10, 1, 50, 4.0)
+    audit = Audit(1.239, 1e-5, 0.99, 100, 3.00001, "above", 0.0, 10, 1, 50, 4.0)
     line = _line("as calibrated", audit)
     assert line["By the runs"] == "ε ≥ 1.23"
     assert line["Claimed"] == "ε = 3.001"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -298,6 +299,25 @@ def test_the_page_data_writes_what_is_set_there() -> None:
     app = app.switch_page("data.py").run()
     app.pills(key=SAMPLE_KEY).set_value("asia").run()
     assert dict(app.query_params) == {"data": "asia"}
+
+
+def test_a_step_back_in_the_browser_loads_nothing_again_and_replaces_no_table_of_the_users_own() -> None:
+    app = at("generator", data="car")
+    current = app.session_state["dataset"]
+    app = app.switch_page("start.py").run()  # whose address speaks of no data
+    app.query_params.clear()
+    app.run()
+    app.query_params["data"] = "car"
+    app = app.switch_page("generator.py").run()
+    assert app.session_state["dataset"] is current
+    app.query_params["data"] = "asia"
+    assert app.run().session_state["dataset"].sample == "asia"
+    own = app.session_state["dataset"] = replace(current, sample=None)
+    for name in ("own", "asia", "car"):
+        app.query_params["data"] = name
+        app.run()
+        assert app.session_state["dataset"] is own
+        assert app.query_params["data"] == "own"
 
 
 @pytest.mark.parametrize(

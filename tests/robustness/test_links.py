@@ -93,7 +93,7 @@ def test_every_setting_in_the_source_was_asked_for() -> None:
             if not isinstance(call, ast.Call):
                 continue
             given = {keyword.arg: keyword.value for keyword in call.keywords}
-            key, bound = given.get("key"), "bind" in given or ast.unparse(call.func) == "widgets.one_of"
+            key, bound = given.get("key"), "bind" in given or ast.unparse(call.func) in ("widgets.one_of", "widgets.pick")
             if bound and isinstance(key, ast.Constant | ast.JoinedStr):
                 parts = key.values if isinstance(key, ast.JoinedStr) else [key]
                 pattern = "".join(re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in parts)
@@ -127,6 +127,9 @@ def test_what_a_widget_cannot_have_is_named_and_its_default_is_not() -> None:
     app = opened("generator", mechanism="Private sampling", degree="-1", ps_floor="0.25", epsilon="x", ps_most="true")
     assert "link: degree, epsilon." in said(app)
     assert "degree" in said(app.run())
+    fraction = opened("generator", demo="true", seed="1.5")
+    assert fraction.number_input(key="seed").value == 1
+    assert "Not taken from the link: seed." in said(fraction)
     gone = opened("inside", inside_mechanism="DP-CDA", in_cda_view="Against the paper", in_cda_sizes="This data")
     assert "Not taken from the link: in_cda_sizes." in said(gone)
     assert "Not taken from the link" not in said(app.switch_page("lessons.py").run())

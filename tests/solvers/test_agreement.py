@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
-from dpsyn.errors import CancelledError, ParameterError
+from dpsyn.errors import ParameterError
 from dpsyn.solvers import _reference
 from dpsyn.solvers import matching as matching_module
 from dpsyn.solvers import shrinkage as shrinkage_module
@@ -207,33 +206,6 @@ def test_a_start_for_the_shrinkage_is_used() -> None:
     assert warm.shrinkage == pytest.approx(again.shrinkage, abs=1e-7)
     assert warm.status == "optimal"
     assert warm.iterations < again.iterations
-
-
-@pytest.mark.parametrize("backend", ["structured", "reference"])
-def test_a_stop_sign_stops(backend: str) -> None:
-    shelved = SHELF["eight bits"]()
-    sign = threading.Event()
-    sign.set()
-    with pytest.raises(CancelledError):
-        least_shrinkage(shelved.linear, backend=backend, cancel=sign)  # type: ignore[arg-type]
-    with pytest.raises(CancelledError):
-        closest_to_uniform(shelved.problem, 0.9, backend=backend, cancel=sign)  # type: ignore[arg-type]
-
-
-@pytest.mark.usefixtures("many")
-def test_a_stop_sign_is_seen_on_the_way() -> None:
-    problem = block_problem(10_000)
-    sign = threading.Event()
-    seen: list[float] = []
-
-    def listen(step: str, share: float, numbers: Mapping[str, float]) -> None:
-        seen.append(share)
-        if len(seen) == 3:
-            sign.set()
-
-    with pytest.raises(CancelledError, match="linear program"):
-        least_shrinkage(problem, progress=listen, cancel=sign)
-    assert len(seen) == 3
 
 
 def test_what_a_listener_raises_reaches_the_caller() -> None:

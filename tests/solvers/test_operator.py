@@ -17,7 +17,7 @@ from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis, walsh_matrix
 from dpsyn.solvers.executors import ThreadExecutor, one_blas_thread
 from dpsyn.solvers.functions import product_functions
-from dpsyn.solvers.memory import estimate_memory
+from dpsyn.solvers.memory import operator_bytes
 from dpsyn.solvers.operator import BlockOperator, block_bounds, largest_block
 from dpsyn.solvers.points import DigitLayout
 
@@ -278,7 +278,7 @@ def test_the_largest_block_is_known_without_listing_all(count: int) -> None:
 
 
 def test_memory_is_known_at_once_for_more_points_than_there_are_blocks_to_list() -> None:
-    assert estimate_memory((2,) * 100, 2, 10**30, 1).points > 10**30
+    assert operator_bytes((2,) * 100, 2, 10**30, 1) > 10**30
 
 
 @given(sizes=st.lists(st.integers(1, 300), min_size=1, max_size=40))

@@ -43,14 +43,11 @@ def test_fewer_points_than_functions_have_no_smallest_singular_value() -> None:
 def test_a_few_points_prove_that_all_pass() -> None:
     operator = BlockOperator.uniform((2,) * 12, 2, 200_000, np.random.default_rng(0))
     threshold = 1 / (2 * math.e**2)
-    quick, exact = conditioning(operator, threshold), conditioning(operator, threshold, exact=True)
+    quick = conditioning(operator, threshold)
     assert quick.passes
     assert not quick.exact
     assert quick.points < 10_000
-    assert threshold <= quick.smallest <= exact.smallest
-    assert exact.exact
-    assert exact.points == 200_000
-    assert exact.smallest == pytest.approx(smallest_singular_value(operator), rel=1e-12)
+    assert threshold <= quick.smallest <= smallest_singular_value(operator) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 1.01])

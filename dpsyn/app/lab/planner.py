@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -31,7 +32,7 @@ NO_TARGET = "— no column —"
 _MOST_VALUES = 50
 _REPEATS = 3
 """At first: somebody waits for them."""
-NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
+_NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replace one row", "add_remove": "add or remove one row"}
 
 
 def choices(current: visit.Dataset) -> dict[str, Config]:
@@ -142,12 +143,10 @@ def planner(current: visit.Dataset) -> None:
         with right:
             epsilon = 1.0 if vary == "epsilon" else widgets.epsilon_slider()
             delta = widgets.delta_slider()
-            neighbouring = st.selectbox(
+            neighbouring = widgets.pick(
                 "Neighbouring",
-                NEIGHBOURING,
+                _NEIGHBOURS,
                 key="lab_neighbouring",
-                bind="query-params",
-                format_func={"replace_one": "replace one row", "add_remove": "add or remove one row"}.__getitem__,
                 help="The same for all mechanisms: a claim between other neighbours is another claim.",
             )
             targets = [NO_TARGET, *current.predictable]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsyn.mechanisms.aim.mechanism import AIM, AIMMechanism
+from dpsyn.mechanisms.aim.mechanism import AIMMechanism
 
 _SECONDS, _CELLS = 0.005, 8e-6
 """By round and column, and by round and cell: Adult's eight columns and 100,000 cells took 9 s in 36 rounds."""
@@ -11,6 +11,5 @@ _SECONDS, _CELLS = 0.005, 8e-6
 def seconds(mechanism: AIMMechanism) -> float:
     """About how long a run takes, right to a factor of a few."""
     config, columns = mechanism.config, len(mechanism.domain)
-    assert isinstance(config, AIM)
     cells = min(config.model_cells, mechanism.domain.size)
     return 1 + 3 * columns * (_SECONDS * columns + _CELLS * cells / 2)

@@ -99,6 +99,8 @@ class Round:
 class AIMMechanism(OnBudget):
     """Calibrated AIM."""
 
+    config: AIM
+
     @property
     def first(self) -> Round:
         """The round of which the budget allows 16 a column."""
@@ -173,7 +175,6 @@ class AIMMechanism(OnBudget):
 
     def _small(self, candidates: list[Columns], tables: NoisyTables, model: GraphicalModel, share: float) -> list[Columns]:
         """The candidates with which the model stays small enough: those inside a clique cost nothing."""
-        assert isinstance(self.config, AIM)
         inside = {pair for clique in model.tree.cliques for pair in combinations(clique, 2)}
         limit = self.config.model_cells * share
         known = list(tables.counts)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import streamlit as st
-
-from dpsyn.kit import categories
+from dpsyn.kit import categories, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.contingency import Contingency
@@ -23,7 +21,5 @@ _CELLS: Mapping[Cells, str] = {
 def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
     """Settings of the whole table."""
     settings, spec = categories.settings(current, "contingency", epsilon, delta)
-    cells = st.selectbox(
-        "Noise goes on", list(_CELLS), format_func=_CELLS.__getitem__, key="contingency_cells", bind="query-params"
-    )
+    cells = widgets.pick("Noise goes on", _CELLS, key="contingency_cells")
     return Contingency(**settings, cells=cells), spec

@@ -44,9 +44,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
         )
         way = widgets.one_of(
             "A row averages",
-            list(WAYS),
-            default="fixed_size",
-            format_func=WAYS.__getitem__,
+            WAYS,
             key="cda_way",
             help="Poisson: every record is taken with probability l/Nₖ and the sum divided by l; half the noise is enough, "
             "and a wrong class size costs no privacy. As published: the paper's own algorithm, to see what it does.",
@@ -69,12 +67,10 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
     with left:
         classes = _class_by_class(current, target, order, way)
     with right:
-        sampler = st.selectbox(
+        sampler = widgets.pick(
             "Noise on the averages",
-            list(SAMPLERS),
-            format_func=SAMPLERS.__getitem__,
+            SAMPLERS,
             key="cda_sampler",
-            bind="query-params",
             help="Floating-point noise is only nearly Gaussian; the guarantee says so. The exact sampler draws about 10,000 "
             "numbers a second.",
         )
@@ -123,12 +119,10 @@ def _scaling(way: str) -> dict[str, Any]:
 
     if way == "as_published":
         return {"clip_norm": clip_norm("cda_clip_published", 10.0, 0.1, "z-scored ")}
-    scaling = st.selectbox(
+    scaling = widgets.pick(
         "Numbers are scaled",
-        list(SCALINGS),
-        format_func=SCALINGS.__getitem__,
+        SCALINGS,
         key="cda_scaling",
-        bind="query-params",
         help="Bounds are public and cost nothing. Mean and deviation are released with noise, paid from ε: worth it where "
         "the bounds are much wider than the data.",
     )
@@ -171,9 +165,7 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> dict
     ):
         shared = widgets.one_of(
             "Classes get",
-            list(SHARES),
-            default="size",
-            format_func=SHARES.__getitem__,
+            SHARES,
             key="cda_rows_by",
             help="By size, rows have about the shares of the classes that the records have: with estimated sizes, those of "
             "the noisy counts. The paper makes as many of each.",

@@ -42,17 +42,15 @@ def audit_dp_gan(
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one.
         how: :class:`~dpsyn.privacy.audit.Runs`.
     """
-    settings, replaced = mechanism.settings, mechanism.spec.neighbouring == "replace_one"
-    norm, rate, sigma = settings.clip_norm, settings.sampling_rate, mechanism.noise_scale * noise_factor
+    config, replaced = mechanism.config, mechanism.spec.neighbouring == "replace_one"
+    norm, rate, sigma = config.clip_norm, config.sampling_rate, mechanism.noise_scale * noise_factor
     rows = np.ones((1, 1)), -np.ones((1, 1)) if replaced else np.ones((0, 1))
 
     def scored(which: int) -> Scores:
         def run(count: int, random: np.random.Generator) -> Floats:
             add_noise = gaussian_noise(sigma, random)
-            drawn = [
-                noisy_sum(_Line(), rows[which], rate, norm, add_noise, random)[0] for _ in range(count * settings.steps)
-            ]
-            sums = np.array(drawn).reshape(count, settings.steps)
+            drawn = [noisy_sum(_Line(), rows[which], rate, norm, add_noise, random)[0] for _ in range(count * config.steps)]
+            sums = np.array(drawn).reshape(count, config.steps)
             ratio = log_ratio_if_picked(sums, norm, rate, sigma)
             if replaced:
                 ratio -= log_ratio_if_picked(sums, -norm, rate, sigma)

@@ -23,7 +23,7 @@ def of_run(mechanism: DPGANMechanism) -> list[tuple[str, str]]:
 
 def seconds(mechanism: DPGANMechanism) -> float:
     """About how long a run takes, right to a factor of a few."""
-    settings, codes = mechanism.settings, sum(mechanism.domain.shape)
+    config, codes = mechanism.config, sum(mechanism.domain.shape)
     n = mechanism.public_rows or _SECRET
-    step = _STEP + _CODE * codes + n * (_ROW + settings.sampling_rate * _PICKED)
-    return 0.5 + settings.steps * step + _MADE * codes * (settings.rows or n)
+    step = _STEP + _CODE * codes + n * (_ROW + config.sampling_rate * _PICKED)
+    return 0.5 + config.steps * step + _MADE * codes * (config.rows or n)

@@ -101,7 +101,7 @@ class DPGAN(Categories):
             assumptions=(*guarantee.assumptions, floating, FEW_PICKED),
             status=guarantee.status if certain else "real_arithmetic",
         )
-        return DPGANMechanism(self, spec, domain, n, guarantee, stage, self, left, compositions, counts, multiplier)
+        return DPGANMechanism(self, spec, domain, n, guarantee, stage, left, compositions, counts, multiplier)
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,13 @@ class DPGANMechanism(OnCategories):
     """Calibrated DP-GAN.
 
     Attributes:
-        settings: the configuration.
         left: the budget of counts and steps.
         compositions: what dominates them, for every kind of neighbour.
         count_multiplier: σ of the counts over how far a neighbour moves them.
         multiplier: σ of a step over C.
     """
 
-    settings: DPGAN
+    config: DPGAN
     left: PrivacySpec
     compositions: tuple[tuple[Part, ...], ...]
     count_multiplier: float
@@ -139,7 +138,7 @@ class DPGANMechanism(OnCategories):
     def noise_scale(self) -> float:
         """σ of every number of a step, with the allowance for what floating point does to sums."""
         exact = self.multiplier * allowance(self.multiplier, _SUMMED, self.parameters)
-        return max(exact, _SMALLEST_NOISE) * self.settings.clip_norm
+        return max(exact, _SMALLEST_NOISE) * self.config.clip_norm
 
     def epsilon(self, delta: float, multiplier: float) -> float:
         """ε of counts and steps at another δ, or with other noise."""
@@ -158,7 +157,7 @@ class DPGANMechanism(OnCategories):
         return super().calibrated() | self.stage.facts() | facts | {"ledger": entries}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[_Model, dict[str, Any]]:
-        columns, random, settings = Columns(real.sizes), noise.generator, self.settings
+        columns, random, config = Columns(real.sizes), noise.generator, self.config
         exact = np.concatenate([real.counts((j,)) for j in range(len(real.sizes))])
         counts = noise.gaussian(exact.astype(np.float64), self.count_scale)
         rows = float(self.public_rows or max(1.0, counts.sum() / len(real.sizes)))
@@ -166,10 +165,10 @@ class DPGANMechanism(OnCategories):
         learning = Learning(Critic.random(len(columns.of), random), generator)
         add_noise = gaussian_noise(self.noise_scale, random, on_grid=not noise.seeded)
         vectors = columns.vectors(real.codes)
-        for step in range(settings.steps):
-            progress(f"step {step + 1} of {settings.steps}", 0.9 * step / settings.steps)
-            total = noisy_sum(learning.critic, vectors, settings.sampling_rate, settings.clip_norm, add_noise, random)
-            learning.step(total / (settings.sampling_rate * rows), _MADE, settings.clip_norm, random)
+        for step in range(config.steps):
+            progress(f"step {step + 1} of {config.steps}", 0.9 * step / config.steps)
+            total = noisy_sum(learning.critic, vectors, config.sampling_rate, config.clip_norm, add_noise, random)
+            learning.step(total / (config.sampling_rate * rows), _MADE, config.clip_norm, random)
         return _Model(rows, learning.mean), {"mean_error_of_counts": float(np.abs(counts - exact).mean())}
 
 

@@ -72,7 +72,7 @@ class Features:
         found = np.empty((table.n, len(self.numbers)))
         for j, attribute in enumerate(self.numbers):
             middle, half = _middle_and_half(attribute)
-            found[:, j] = (attribute.numbers(table.frame[attribute.name]) - middle) / half
+            found[:, j] = (attribute.numbers(table.different(attribute.name)) - middle) / half
         return np.nan_to_num(np.clip(found, -1.0, 1.0))
 
     def waves(self, points: Any) -> Floats:

@@ -12,8 +12,8 @@ _STEPS, _POINTS = 200, 1000
 def seconds(mechanism: DPMERFMechanism) -> float:
     """About how long a run takes, right to a factor of a few."""
     points = _POINTS * mechanism.classes
-    rows = mechanism.settings.rows or (mechanism.n if mechanism.spec.neighbouring == "replace_one" else points)
+    rows = mechanism.config.rows or (mechanism.n if mechanism.spec.neighbouring == "replace_one" else points)
     counting = 0.5 + _COUNT * rows * len(mechanism.domain)
     if not any(attribute.is_binned for attribute in mechanism.others.attributes):
         return counting
-    return counting + mechanism.settings.features * (_WAVE * rows + _FIT * _STEPS * min(rows, points))
+    return counting + mechanism.config.features * (_WAVE * rows + _FIT * _STEPS * min(rows, points))

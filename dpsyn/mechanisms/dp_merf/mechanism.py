@@ -100,7 +100,7 @@ class DPMERF(Config):
         public = (N_IS_PUBLIC,) if spec.neighbouring == "replace_one" else ()
         source = f"{budget.source}, for {self.paper}"
         guarantee = Guarantee(spec.epsilon, spec.delta, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, *public))
-        return DPMERFMechanism(self, spec, domain, n, guarantee, self, others, classes, budget)
+        return DPMERFMechanism(self, spec, domain, n, guarantee, others, classes, budget)
 
 
 @dataclass(frozen=True)
@@ -108,19 +108,18 @@ class DPMERFMechanism(Mechanism):
     """Calibrated DP-MERF.
 
     Attributes:
-        settings: the configuration.
         others: the columns without the classes.
         classes: how many there are.
         budget: of the one release.
     """
 
-    settings: DPMERF
+    config: DPMERF
     others: Domain
     classes: int
     budget: Budget
 
     def _features(self, generator: np.random.Generator) -> Features:
-        return Features.of(self.others, self.settings.features, generator)
+        return Features.of(self.others, self.config.features, generator)
 
     @property
     def noise_scale(self) -> float:
@@ -131,7 +130,7 @@ class DPMERFMechanism(Mechanism):
 
     def calibrated(self) -> dict[str, Any]:
         """Rows where their number is known, classes, and what the sums cost."""
-        rows = self.settings.rows or (self.n if self.spec.neighbouring == "replace_one" else None)
+        rows = self.config.rows or (self.n if self.spec.neighbouring == "replace_one" else None)
         entry = ("sums of features", self.budget.total, self.noise_scale / UNIT)
         return {**({} if rows is None else {"rows": rows}), "classes": self.classes, **self.budget.ledger(entry)}
 
@@ -144,14 +143,14 @@ class DPMERFMechanism(Mechanism):
         progress("summing up features", 0.0)
         with one_blas_thread():
             features = self._features(noise.generator)
-            target = self.settings.target
+            target = self.config.target
             at = np.zeros(table.n, dtype=np.int64) if target is None else table.codes[:, table.domain.index(target)]
             exact = features.sums(table, at.astype(np.int64), self.classes)
             noisy = self.budget.released(noise, exact, self.noise_scale) / UNIT
             progress("fitting rows", 0.3)
             model = _Model(features, *features.parts(noisy))
             known = self.n if self.spec.neighbouring == "replace_one" else max(1, round(float(model.rows.sum())))
-            count = self.settings.rows or known
+            count = self.config.rows or known
             require_memory("rows", count, 16 * len(self.domain) * count)
             rows = self._rows(model, count, noise.generator)
         off = np.abs(noisy - exact / UNIT).mean()
@@ -178,8 +177,8 @@ class DPMERFMechanism(Mechanism):
             columns[attribute.name] = attribute.from_numbers(features.values(points, j))
         for j, attribute in enumerate(features.categories):
             columns[attribute.name] = attribute.decode(codes[:, j], generator)
-        if self.settings.target is not None:
-            columns[self.settings.target] = self.domain[self.settings.target].decode(at.astype(np.int32), generator)
+        if self.config.target is not None:
+            columns[self.config.target] = self.domain[self.config.target].decode(at.astype(np.int32), generator)
         order = generator.permutation(count)
         found = pd.DataFrame({name: columns[name] for name in self.domain.names}).iloc[order]
         return found.reset_index(drop=True)

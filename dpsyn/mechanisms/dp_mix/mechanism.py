@@ -11,8 +11,8 @@ import numpy as np
 from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
-from dpsyn.mechanisms.base import ROWS, Axis, Config, Progress
-from dpsyn.mechanisms.points import Floats, OnPoints, begun, carried, claimed, rows_field
+from dpsyn.mechanisms.base import Axis, Progress
+from dpsyn.mechanisms.points import Floats, OnPoints, Points, carried, claimed
 from dpsyn.privacy.mixing.averaging import AddNoise, averages_in_blocks
 from dpsyn.privacy.mixing.exact import calibrate_sigma
 from dpsyn.privacy.spec import PrivacySpec
@@ -22,14 +22,13 @@ _STATED = "It is public knowledge that there are at least as many records as was
 
 
 @dataclass(frozen=True)
-class DPMix(Config):
+class DPMix(Points):
     """Each row: the average of l of all N records, drawn without replacement, plus N(0, σ²I).
 
-    Columns are scaled by public bounds, categories and labels are vertices of simplices, and the nearest vertex is what a
-    row gets. σ is by DP-CDA's exact accountant with one class, the whole table: the paper's own formula is not used.
+    σ is by DP-CDA's exact accountant with one class, the whole table: the paper's own formula is not used.
 
     Args:
-        rows: T; None makes n, where n is public.
+        rows: T (see :class:`~dpsyn.mechanisms.points.Points`).
         order_of_mixture: l, records per average.
         size: how many records there are at least, a public fact; None takes n, where n is public.
 
@@ -37,7 +36,6 @@ class DPMix(Config):
         ParameterError: a parameter is outside its range.
     """
 
-    rows: int | None = None
     order_of_mixture: int = 4
     size: int | None = None
 
@@ -48,12 +46,13 @@ class DPMix(Config):
         "Synthesizing differentially private datasets using random mixing",
         "https://doi.org/10.1109/ISIT.2019.8849381",
     )
-    axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64")}
-    noise_is_draw: ClassVar[bool] = True
-    fills_empty_numbers: ClassVar[bool] = True
+    axes: ClassVar[Mapping[str, Axis]] = {
+        **Points.axes,
+        "order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64"),
+    }
 
     def __post_init__(self) -> None:
-        rows_field(self, self.rows)
+        super().__post_init__()
         self._set("order_of_mixture", checks.whole("order_of_mixture", self.order_of_mixture))
         self._set("size", checks.whole_or_none("size", self.size))
 
@@ -64,7 +63,7 @@ class DPMix(Config):
             CalibrationError: δ = 0, or no noise is enough.
             ParameterError: there are fewer than l records, or their number or that of the rows is unknown.
         """
-        features, n, rows = begun(spec, domain, n, self.rows)
+        features, n, rows = self._begun(spec, domain, n)
         public = spec.neighbouring == "replace_one"
         if self.size is None and not public:
             raise ParameterError("size", None, "a public number of records at least: under add_remove n is a secret")

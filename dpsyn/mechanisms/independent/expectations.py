@@ -10,5 +10,5 @@ _CELL, _TABLE = 1e-5, 0.02
 
 def seconds(mechanism: IndependentMechanism) -> float:
     """About how long a run takes, right to a factor of a few."""
-    changed = len(mechanism.tables) * _TABLE if mechanism.settings.degree > 1 else 0.0
+    changed = len(mechanism.tables) * _TABLE if mechanism.config.degree > 1 else 0.0
     return 1 + 1e-4 * len(mechanism.domain) + _CELL * mechanism.cells + changed

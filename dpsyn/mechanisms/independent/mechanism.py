@@ -70,7 +70,7 @@ class Independent(Categories):
         release = single_release(spec, moved) if stage.histograms is None else last_release(budget, moved)
         delta = spec.delta if release.noise == "gaussian" else 0.0
         guarantee = claimed(spec, stage, release.source, delta)
-        return IndependentMechanism(self, spec, domain, n, guarantee, stage, self, tables, release)
+        return IndependentMechanism(self, spec, domain, n, guarantee, stage, tables, release)
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,11 @@ class IndependentMechanism(OnCategories):
     """Calibrated independent columns.
 
     Attributes:
-        settings: the configuration.
         tables: the sets of columns.
         release: the noise on every count.
     """
 
-    settings: Independent
+    config: Independent
     tables: list[Columns]
     release: SingleRelease
 

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dpsyn.domain import Domain
-from dpsyn.mechanisms.base import ROWS, Axis, Config, Progress
-from dpsyn.mechanisms.points import Floats, OnPoints, begun, claimed, once, records, rows_field
+from dpsyn.mechanisms.base import Progress
+from dpsyn.mechanisms.points import Floats, OnPoints, Points, claimed, once, records
 from dpsyn.privacy.mixing.averaging import AddNoise
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.formulas import Paper
 
 
 @dataclass(frozen=True)
-class LocalPerturbation(Config):
+class LocalPerturbation(Points):
     """Each row: one record plus N(0, σ²I), in random order; a record is in one row at most.
 
-    Columns are scaled by public bounds, categories are vertices of simplices, and the nearest vertex is what a row gets.
-
     Args:
-        rows: how many of the records, drawn at random; None takes all n, where n is public.
-
-    Raises:
-        ParameterError: the number is outside its range.
+        rows: how many of the records, drawn at random (see :class:`~dpsyn.mechanisms.points.Points`).
     """
-
-    rows: int | None = None
 
     name: ClassVar[str] = "local_perturbation"
     title: ClassVar[str] = "Local perturbation"
@@ -38,12 +30,6 @@ class LocalPerturbation(Config):
         "Differentially private empirical risk minimization with input perturbation",
         "https://arxiv.org/abs/1710.07425",
     )
-    axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS}
-    noise_is_draw: ClassVar[bool] = True
-    fills_empty_numbers: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rows_field(self, self.rows)
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> LocalPerturbationMechanism:
         """σ for one Gaussian mechanism: a neighbour changes one row, by the diameter of all points at most.
@@ -54,7 +40,7 @@ class LocalPerturbation(Config):
             CalibrationError: δ = 0.
             ParameterError: under add_remove, without a number of rows.
         """
-        features, n, rows = begun(spec, domain, n, self.rows)
+        features, n, rows = self._begun(spec, domain, n)
         sigma = once(spec, features.diameter, features.dimension)
         source = "Gaussian mechanism by its exact law (Balle, Wang 2018), once for every record (our proof)"
         guarantee = claimed(spec, source, rows * features.dimension, sigma)

@@ -12,5 +12,5 @@ rounds with 10 replays."""
 def seconds(mechanism: MWEMMechanism) -> float:
     """About how long a run takes, right to a factor of a few."""
     rounds, size = mechanism.rounds, mechanism.domain.size
-    uses = rounds + mechanism.settings.replays * rounds * (rounds + 1) / 2
+    uses = rounds + mechanism.config.replays * rounds * (rounds + 1) / 2
     return 0.5 + uses * (_OVERHEAD + _SECONDS * size) + len(mechanism.queries.tables) * rounds * _SECONDS * size

@@ -26,9 +26,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
     left, right = st.columns(2, gap="medium")
     with left:
         degree = widgets.degree_slider()
-        measured = st.selectbox(
-            "A round measures", list(_MEASURED), format_func=_MEASURED.__getitem__, key="mwem_measured", bind="query-params"
-        )
+        measured = widgets.pick("A round measures", _MEASURED, key="mwem_measured")
         best = st.toggle(
             "T: the usual",
             True,
@@ -57,9 +55,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
             bind="query-params",
             help="Noise on the count of every possible row, in place of equal weights. It helps where there are few.",
         )
-        output = st.selectbox(
-            "Rows are drawn from", list(_OUTPUT), format_func=_OUTPUT.__getitem__, key="mwem_output", bind="query-params"
-        )
+        output = widgets.pick("Rows are drawn from", _OUTPUT, key="mwem_output")
     config = MWEM(
         **settings,
         degree=degree,

@@ -173,7 +173,7 @@ class MWEM(Categories):
             logs = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
             rounds = best_rounds(n * (budget.total if budget.noise == "laplace" else spec.epsilon), *logs, most=MOST_ROUNDS)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
-        return MWEMMechanism(self, spec, domain, n, guarantee, stage, budget, self, rounds, queries)
+        return MWEMMechanism(self, spec, domain, n, guarantee, stage, budget, rounds, queries)
 
 
 @dataclass(frozen=True)
@@ -181,19 +181,18 @@ class MWEMMechanism(OnBudget):
     """Calibrated MWEM.
 
     Attributes:
-        settings: the configuration.
         rounds: T.
         queries: the cells of all tables of d columns.
     """
 
-    settings: MWEM
+    config: MWEM
     rounds: int
     queries: Queries
 
     @property
     def starting(self) -> float:
         """What noise on all possible rows costs."""
-        return self.settings.start_share * (self.budget.total - self.counting)
+        return self.config.start_share * (self.budget.total - self.counting)
 
     @property
     def part(self) -> float:
@@ -203,14 +202,12 @@ class MWEMMechanism(OnBudget):
     @property
     def measuring(self) -> Budget:
         """The budget as one round spends it: a neighbour moves one cell by 1, as far as there is but one."""
-        return self.budget if self.settings.measured == "tables" else replace(self.budget, moved=1)
+        return self.budget if self.config.measured == "tables" else replace(self.budget, moved=1)
 
     @property
     def start_scale(self) -> float:
         """Of the noise on all possible rows."""
         return self.budget.noise_scale(self.starting)
-
-    needs_counts_alone: ClassVar[bool] = True
 
     @property
     def choice_scale(self) -> float:
@@ -224,7 +221,7 @@ class MWEMMechanism(OnBudget):
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, rounds, queries, and what every step costs."""
-        what, spent = self.settings.measured, self.rounds * self.part
+        what, spent = self.config.measured, self.rounds * self.part
         parts = [
             (f"choice of {self.rounds} {what}", spent, self.choice_scale),
             (f"{self.rounds} {what}", spent, self.noise_scale),
@@ -248,12 +245,12 @@ class MWEMMechanism(OnBudget):
             distances = np.abs(np.rint(rows * self.queries.shares(density)).astype(np.int64) - exact)
             furthest.append(int(distances.max()))
             measured.append(self._measured(noise, distances, exact))
-            if self.settings.measured == "tables":
+            if self.config.measured == "tables":
                 tables.add(measured[-1].table, measured[-1].counts, self.measuring.deviation(self.noise_scale))
-            for one in measured[-1:] + measured * self.settings.replays:
+            for one in measured[-1:] + measured * self.config.replays:
                 self._reweight(density, one, rows)
             total += density
-        kept = density if self.settings.output == "last" else total / self.rounds
+        kept = density if self.config.output == "last" else total / self.rounds
         left = np.abs(rows * self.queries.shares(kept) - exact)
         return Density(self.domain.shape, kept, float(rows)), {
             "noisy_tables": tables,
@@ -276,7 +273,7 @@ class MWEMMechanism(OnBudget):
     def _measured(self, noise: NoiseSource, distances: Integers, exact: Integers) -> Measurement:
         """What is furthest off, by the exponential mechanism, and its counts with noise."""
         queries, first = self.queries, self.queries.offsets[:-1]
-        if self.settings.measured == "tables":
+        if self.config.measured == "tables":
             table = noise.exponential_choice(np.add.reduceat(distances, first), self.choice_scale)
             cells = slice(int(first[table]), int(queries.offsets[table + 1]))
         else:
@@ -295,7 +292,7 @@ class MWEMMechanism(OnBudget):
         """
         shape, table = self.domain.shape, measurement.table
         shares, wanted = shares_of(density, table, shape), measurement.counts / rows
-        largest = 2.0 if self.settings.measured == "cells" else max(shares.max(), wanted.max())
+        largest = 2.0 if self.config.measured == "cells" else max(shares.max(), wanted.max())
         step = (wanted - shares[measurement.cells]) / largest
         factors = np.ones_like(shares)
         factors[measurement.cells] = np.exp(np.clip(step, -_LONGEST_STEP, _LONGEST_STEP))

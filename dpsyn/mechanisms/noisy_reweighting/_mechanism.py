@@ -147,15 +147,8 @@ class NoisyReweightingMechanism(Mechanism):
             facts["noise_scale_on_averages"] = float(scales.max()) * self.statistics.unit / self.n
         return facts
 
-    def noisy_statistics(self, noise: NoiseSource, table: AnyTable) -> Floats:
-        """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,): the first release of the mechanism.
-
-        Under add/remove n is a secret; its noisy estimate takes its place.
-        """
-        return self.averages(self.measured(noise, table))
-
     def averages(self, measured: Measured) -> Floats:
-        """The noisy sums as averages over the rows."""
+        """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,); a noisy estimate is in the place of a secret n."""
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
     def exact(self, real: Rows) -> Integers:

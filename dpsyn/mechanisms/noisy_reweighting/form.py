@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain, combinations
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from dpsyn import escape
 from dpsyn.data.read import read_in_memory
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
-from dpsyn.kit import bins, widgets
+from dpsyn.kit import bins, categories, widgets
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import TYPES
@@ -31,8 +31,6 @@ from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
-Value = TypeVar("Value", bound=str)
-Choice = TypeVar("Choice")
 Fit = Literal["max_entropy", "even", "least_squares", "vertex", "centre"]
 
 _PUBLIC, _PUBLIC_KEPT = "nr_public", "public_rows"
@@ -67,7 +65,6 @@ _ALLOCATION: Mapping[Allocation, str] = {
     "by_size": "more for tables with more cells",
     "equal": "the same noise for all",
 }
-_NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public)", "add_remove": "added or removed"}
 _DRAWN: tuple[ReducedSpace, ...] = ("auto", "uniform", "marginals", "tree")
 _MOST_TABLES = 3_000
 """Sets of columns that are offered to choose from."""
@@ -80,24 +77,27 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
         degree = widgets.degree_slider()
         rows = _rows(current)
     with right:
-        way = switch(
+        way = widgets.one_of(
             "Algorithm",
-            "nr_way",
             _WAYS,
-            "As published: Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, a vertex of the "
+            key="nr_way",
+            help="As published: Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, a vertex of the "
             "linear program, independent draws. Its steps can also be chosen one by one.",
         )
-        statistics = _pick(
-            "Statistics", "nr_statistics", _STATISTICS, "Walsh functions where all columns are two-valued, tables elsewhere."
+        statistics = widgets.pick(
+            "Statistics",
+            _STATISTICS,
+            key="nr_statistics",
+            help="Walsh functions where all columns are two-valued, tables elsewhere.",
         )
         if way == "as_published":
             return _as_published(degree, statistics, rows), PrivacySpec(epsilon)
         tables = _tables(current, statistics, degree)
-        noise = switch(
+        noise = widgets.one_of(
             "Noise",
-            "nr_noise",
             _NOISE,
-            "On whole counts, from exact samplers: discrete Gaussian noise needs δ and is smaller where there are many "
+            key="nr_noise",
+            help="On whole counts, from exact samplers: discrete Gaussian noise needs δ and is smaller where there are many "
             "statistics, discrete Laplace noise gives pure ε. As published: continuous, of scale 2|F|/(nε).",
         )
         if noise == "as_published":
@@ -190,17 +190,17 @@ def _tables(current: Dataset, statistics: Statistics, degree: int) -> tuple[tupl
 
 def _budget() -> tuple[Neighbouring, dict[str, Any]]:
     st.markdown("**Budget**")
-    neighbouring = _pick(
+    neighbouring = widgets.pick(
         "Privacy protects one row being",
-        "nr_neighbouring",
-        _NEIGHBOURS,
-        "Where rows are added or removed, n is a secret too, and is estimated from the noisy statistics.",
+        categories.NEIGHBOURS,
+        key="nr_neighbouring",
+        help="Where rows are added or removed, n is a secret too, and is estimated from the noisy statistics.",
     )
-    allocation = _pick(
+    allocation = widgets.pick(
         "The budget is shared among statistics",
-        "nr_allocation",
         _ALLOCATION,
-        "Errors of a table add up over its cells, so large tables deserve less noise in each.",
+        key="nr_allocation",
+        help="Errors of a table add up over its cells, so large tables deserve less noise in each.",
     )
     own = st.toggle(
         "One-way marginals get a part of their own",
@@ -226,12 +226,12 @@ def _budget() -> tuple[Neighbouring, dict[str, Any]]:
 
 def _fit() -> dict[str, Any]:
     st.markdown("**Density**")
-    fit = _pick(
+    fit = widgets.pick(
         "The density is fitted by",
-        "nr_objective",
         {fit: words for fit, (words, *_) in _FITS.items()},
-        "Maximum entropy stops where the noise begins, and goes further towards tables that it misses by more. The linear "
-        "program follows the noise, and its vertices have at most |F| + 1 points.",
+        key="nr_objective",
+        help="Maximum entropy stops where the noise begins, and goes further towards tables that it misses by more. The "
+        "linear program follows the noise, and its vertices have at most |F| + 1 points.",
     )
     _, objective, vertex, steps = _FITS[fit]
     return {"objective": objective, "vertex": vertex, "steps": steps}
@@ -239,11 +239,11 @@ def _fit() -> dict[str, Any]:
 
 def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
     st.markdown("**Reduced space Ω***")
-    space = _pick(
+    space = widgets.pick(
         "Reduced space",
-        "nr_space",
         _SPACES,
-        "The rows that the density may sit on. The whole domain loses nothing; draws serve large domains.",
+        key="nr_space",
+        help="The rows that the density may sit on. The whole domain loses nothing; draws serve large domains.",
     )
     public = _public_rows(current) if space == "public" else None
     size = None if space == "whole" else _size(50_000, "nr_default_m", "nr_m")
@@ -262,7 +262,9 @@ def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
 
 def _rounding(domain: Domain) -> dict[str, Any]:
     st.markdown("**Rows**")
-    rounding = _pick("Rows are drawn", "nr_rounding", _ROUNDING, "Independent draws add the error of a sample of k rows.")
+    rounding = widgets.pick(
+        "Rows are drawn", _ROUNDING, key="nr_rounding", help="Independent draws add the error of a sample of k rows."
+    )
     binned = [attribute for attribute in domain.attributes if attribute.is_binned]
     share = bins.histogram_share(domain, "nr_histograms", 0.1, bind="query-params")
     if binned:
@@ -275,24 +277,6 @@ def _rounding(domain: Domain) -> dict[str, Any]:
     else:
         st.caption("No column here holds numbers or dates.")
     return {"rounding": rounding, "histogram_share": share}
-
-
-def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) -> Value:
-    return st.selectbox(label, list(options), key=key, bind="query-params", format_func=options.__getitem__, help=help_text)
-
-
-def switch(
-    label: str, key: str, options: Mapping[Choice, str], help_text: str | None = None, default: Choice | None = None
-) -> Choice:
-    """One of a few options side by side; the first by default."""
-    return widgets.one_of(
-        label,
-        list(options),
-        default=next(iter(options)) if default is None else default,
-        format_func=options.__getitem__,
-        key=key,
-        help=help_text,
-    )
 
 
 def _size(usual: int, toggle_key: str, key: str) -> int | None:

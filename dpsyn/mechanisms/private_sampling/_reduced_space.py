@@ -18,7 +18,7 @@ from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.executors import Executor, available_processors
-from dpsyn.solvers.memory import estimate_memory, solver_bytes
+from dpsyn.solvers.memory import operator_bytes, solver_bytes
 from dpsyn.solvers.operator import LARGEST_BLOCK, BlockOperator, DenseOperator, PointOperator
 from dpsyn.solvers.spectrum import conditioning, spectrum
 
@@ -121,7 +121,7 @@ def _bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool 
     dimension = contrast_dimension(shape, degree)
     points = min(m, LARGEST_BLOCK) if elsewhere else m
     weighted = not elsewhere and m <= _MERGED_UP_TO
-    operator = estimate_memory(shape, degree, points, available_processors(), weighted=weighted).total
+    operator = operator_bytes(shape, degree, points, available_processors(), weighted=weighted)
     return operator + solver_bytes(dimension, points, dense=dimension * points <= _DENSE_UP_TO)
 
 
@@ -210,15 +210,15 @@ def default_draws(shape: Sequence[int], degree: int) -> int:
     return max(_FEWEST_DRAWS, _DRAWS_PER_FUNCTION * dimension, filled)
 
 
-def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1e-6) -> int:
-    """m with C·(e^{t-1}/t^t)^{m/C} <= failure probability at t = 1/(4 B²): then step 2 fails no more often than that.
+def safe_draws(shape: Sequence[int], degree: int) -> int:
+    """m with C·(e^{t-1}/t^t)^{m/C} <= 1e-6 at t = 1/(4 B²): then step 2 fails no more often than that.
 
     Matrix Chernoff bound (Tropp 2012, Theorem 1.1): every column of W has squared norm C, because the contrasts of a
     column and the constant make an orthogonal matrix, and W Wᵀ has mean m·I.
     """
     dimension = contrast_dimension(shape, degree)
     t = 1 / (4 * norm_comparison(shape, degree) ** 2)
-    return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
+    return math.ceil(dimension * math.log(dimension / 1e-6) / (1 - t + t * math.log(t)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,9 +70,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
 def _reduced_space() -> tuple[str, int | None]:
     space = widgets.one_of(
         "Reduced space S is taken from",
-        list(_SPACES),
-        format_func=_SPACES.__getitem__,
-        default="auto",
+        _SPACES,
         key="ps_space",
         help="The paper's cube needs columns of two values. Categories take the product of their values: as one-hot bits "
         "almost no point of the cube would be a row.",

@@ -132,14 +132,14 @@ class SmallRun:
         return np.bincount(cell, minlength=self.space.points).astype(np.int64)
 
 
-def comfortable_columns(domain: Domain, degree: int, first: Sequence[str] = (), most: int = 10) -> tuple[str, ...]:
-    """Columns to begin with: those named first, then the others in order, while the whole domain follows a slider."""
+def comfortable_columns(domain: Domain, first: Sequence[str]) -> tuple[str, ...]:
+    """Up to ten columns to begin with, those named first: the whole domain at d = 2 has to follow a slider."""
     chosen: list[str] = []
     for name in dict.fromkeys([*first, *domain.names]):
-        if domain[name].size < 2 or len(chosen) == most:
+        if domain[name].size < 2 or len(chosen) == 10:
             continue
         sizes = [domain[one].size for one in (*chosen, name)]
         points = math.prod(sizes)
-        if points * contrast_dimension(sizes, min(degree, len(sizes))) <= COMFORTABLE_ENTRIES:
+        if points * contrast_dimension(sizes, min(2, len(sizes))) <= COMFORTABLE_ENTRIES:
             chosen.append(name)
     return tuple(name for name in domain.names if name in chosen)

@@ -110,13 +110,13 @@ def _text(value: float | None, digits: int = 3) -> str:
     return format_log(math.log(value), digits)
 
 
-def paper_setting(stats: DatasetStatistics, epsilon: float = 1.0) -> PrivateSamplingSetting:
-    """d = 2, δ = 1/4, γ = 1/8 and Δ = 2^p ‖f_n‖∞ (which is private, so it may not be used in a release)."""
+def paper_setting(stats: DatasetStatistics) -> PrivateSamplingSetting:
+    """ε = 1, d = 2, δ = 1/4, γ = 1/8 and Δ = 2^p ‖f_n‖∞ (which is private, so it may not be used in a release)."""
     return PrivateSamplingSetting(
         p=stats.p,
         log_n=math.log(stats.n),
         log_max_frequency=math.log(stats.max_frequency),
-        epsilon=epsilon,
+        epsilon=1.0,
         ceiling=2.0**stats.p * stats.max_frequency,
     )
 
@@ -131,15 +131,9 @@ def _log_relaxed_m(p: int, log_max_frequency: float) -> float:
     return _M_CONSTANT + 2 * log_max_frequency + math.log(p * (p + 1)) + 2 * p * LN2
 
 
-def _log_relaxed_rows_times_m(p: int, log_n: float, log_max_frequency: float, epsilon: float) -> float:
-    """ln of the bound on k·m^{3/4}, formula (3)."""
-    return (
-        _K_CONSTANT
-        + log_n / 2
-        + math.log(epsilon)
-        - 1.5 * (p * LN2 + log_max_frequency)
-        - math.log(p * (p + 1)) / 4
-    )  # fmt: skip
+def _log_relaxed_rows_times_m(p: int, log_n: float, log_max_frequency: float) -> float:
+    """ln of the bound on k·m^{3/4} at ε = 1, formula (3)."""
+    return _K_CONSTANT + log_n / 2 - 1.5 * (p * LN2 + log_max_frequency) - math.log(p * (p + 1)) / 4
 
 
 def log_ideal_rows(p: int, epsilon: float, *, ceiling: float | None = None) -> float:
@@ -203,8 +197,8 @@ def table_2() -> PaperTable:
         rows[stats.name] = {
             "rows_times_m": Cell(
                 k,
-                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_f, 1.0)),
-                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_print, 1.0)),
+                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_f)),
+                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_print)),
                 exp_of(exact_k),
             ),
             "m_lower": Cell(

@@ -98,6 +98,7 @@ class PrivBayesMechanism(OnBudget):
         most_parents: of a column.
     """
 
+    config: PrivBayes
     most_parents: int
 
     @property
@@ -151,7 +152,6 @@ class PrivBayesMechanism(OnBudget):
 
     def _largest_table(self, rows: int) -> float:
         """Cells up to which a table is θ-useful: an average count is at least θ times the noise on it."""
-        assert isinstance(self.config, PrivBayes)
         useful = rows / (self.config.usefulness * self.budget.mean_error(self.table_scale(len(self.domain))))
         return min(useful, _MOST_CELLS)
 

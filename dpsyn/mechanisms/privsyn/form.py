@@ -8,7 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit import categories
+from dpsyn.kit import categories, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.privsyn import PrivSyn
@@ -33,10 +33,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
         bind="query-params",
         help="Pairs that belong together are measured as one table of at most so many cells; 1 combines none.",
     )
-    how = st.selectbox(
-        "Tables of several columns", list(_SELECTIONS), format_func=_SELECTIONS.__getitem__, key="privsyn_selection",
-        bind="query-params",
-    )  # fmt: skip
+    how = widgets.pick("Tables of several columns", _SELECTIONS, key="privsyn_selection")
     if how != "named":
         return PrivSyn(**settings, table_cells=cells, selection=how), spec
     pairs = list(combinations(current.table.domain.names[:MOST_COLUMNS], 2))

@@ -111,7 +111,8 @@ class PrivSynMechanism(OnBudget):
         named: the tables to measure, where they are public.
     """
 
-    named: tuple[Columns, ...] = ()
+    config: PrivSyn
+    named: tuple[Columns, ...]
 
     @property
     def pairs(self) -> list[Columns]:
@@ -150,7 +151,6 @@ class PrivSynMechanism(OnBudget):
         return {**super().calibrated(), **self.stage.ledger(*listed)}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[TableModel, dict[str, Any]]:
-        assert isinstance(self.config, PrivSyn)
         sizes, budget = self.domain.shape, self.budget
         tables = NoisyTables()
         singles: list[Columns] = [(j,) for j in range(len(sizes))]
@@ -177,7 +177,6 @@ class PrivSynMechanism(OnBudget):
 
     def _chosen(self, noise: NoiseSource, real: Rows) -> list[Columns]:
         """The pairs whose dependence, by noisy scores, outweighs the noise on their tables; or a network of them."""
-        assert isinstance(self.config, PrivSyn)
         if not self.pairs:
             return []
         if self.config.selection == "privbayes":

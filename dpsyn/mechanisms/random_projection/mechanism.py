@@ -10,8 +10,8 @@ import numpy as np
 
 from dpsyn import checks
 from dpsyn.domain import Domain
-from dpsyn.mechanisms.base import ROWS, Axis, Config, Progress
-from dpsyn.mechanisms.points import Floats, OnPoints, begun, claimed, once, records, rows_field
+from dpsyn.mechanisms.base import Axis, Progress
+from dpsyn.mechanisms.points import Floats, OnPoints, Points, claimed, once, records
 from dpsyn.privacy.mixing.averaging import AddNoise
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.formulas import Paper
@@ -21,20 +21,17 @@ _LARGER = 1 + 1e-12
 
 
 @dataclass(frozen=True)
-class RandomProjection(Config):
+class RandomProjection(Points):
     """Each row: Pᵀ(P x + N(0, σ²I)) for one record x, P drawn at random with orthonormal rows, the same for all records.
 
-    Columns are scaled by public bounds, categories are vertices of simplices, and the nearest vertex is what a row gets.
-
     Args:
-        rows: how many of the records, drawn at random; None takes all n, where n is public.
+        rows: how many of the records, drawn at random (see :class:`~dpsyn.mechanisms.points.Points`).
         dimension: k of the space that records are projected to; None takes half of their own.
 
     Raises:
         ParameterError: a number is outside its range.
     """
 
-    rows: int | None = None
     dimension: int | None = None
 
     name: ClassVar[str] = "random_projection"
@@ -44,12 +41,10 @@ class RandomProjection(Config):
         "DPPro: Differentially private high-dimensional data release via random projection",
         "https://doi.org/10.1109/TIFS.2017.2737966",
     )
-    axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "dimension": Axis("k (dimensions)", "2, 5, 10, 20")}
-    noise_is_draw: ClassVar[bool] = True
-    fills_empty_numbers: ClassVar[bool] = True
+    axes: ClassVar[Mapping[str, Axis]] = {**Points.axes, "dimension": Axis("k (dimensions)", "2, 5, 10, 20")}
 
     def __post_init__(self) -> None:
-        rows_field(self, self.rows)
+        super().__post_init__()
         self._set("dimension", checks.whole_or_none("dimension", self.dimension, 1, 10_000))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> RandomProjectionMechanism:
@@ -59,7 +54,7 @@ class RandomProjection(Config):
             CalibrationError: δ = 0.
             ParameterError: under add_remove, without a number of rows.
         """
-        features, n, rows = begun(spec, domain, n, self.rows)
+        features, n, rows = self._begun(spec, domain, n)
         kept = min(self.dimension or max(1, features.dimension // 2), features.dimension)
         sensitivity = features.diameter * _LARGER
         sigma = once(spec, sensitivity, kept)

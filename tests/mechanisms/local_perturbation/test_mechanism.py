@@ -8,6 +8,7 @@ import pytest
 import dpsyn
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.privacy.noise import NoiseSource
@@ -68,9 +69,7 @@ def test_all_records_come_back_where_noise_is_negligible_and_none_where_it_is_no
 
 
 def test_the_claim_shows_its_numbers():
-    from dpsyn.mechanisms.local_perturbation.formulas import claim
-
     mechanism = dpsyn.LocalPerturbation().calibrate(SPEC, DOMAIN, 6)
-    (line,) = claim(mechanism.guarantee, mechanism.facts())
+    (line,) = claim_formulas("local_perturbation", mechanism.guarantee, mechanism.facts())
     assert f"{mechanism.sensitivity / mechanism.noise_scale:.4g}" in line.filled
-    assert claim(mechanism.guarantee, {}) == ()
+    assert claim_formulas("local_perturbation", mechanism.guarantee, {}) == ()

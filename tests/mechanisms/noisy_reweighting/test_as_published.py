@@ -51,7 +51,7 @@ def test_theorem_2_2(degree, count, epsilon):
     exact = mechanism.statistics.sums(table.codes) / table.n
     noise = NoiseSource(np.random.default_rng(0))
     runs = 200_000 // count
-    errors = np.array([mechanism.noisy_statistics(noise, table) - exact for _ in range(runs // 10)])
+    errors = np.array([mechanism.averages(mechanism.measured(noise, table)) - exact for _ in range(runs // 10)])
     sums = np.tile(mechanism.statistics.sums(table.codes), (runs, 1))
     many = (mechanism.noisy(noise, sums) - sums) / table.n
     assert is_laplace(errors.ravel(), sigma)
@@ -143,7 +143,9 @@ def test_functions_of_ones_own_get_the_papers_noise_in_any_unit(unit):
     table = binary_table(3, n)
     exact = values[np.ravel_multi_index(tuple(table.codes.T), domain.shape)].mean(axis=0)
     noise = NoiseSource(np.random.default_rng(0))
-    assert is_laplace(np.array([mechanism.noisy_statistics(noise, table) - exact for _ in range(2000)]).ravel(), sigma)
+    assert is_laplace(
+        np.array([mechanism.averages(mechanism.measured(noise, table)) - exact for _ in range(2000)]).ravel(), sigma
+    )
 
 
 def test_functions_that_leave_the_range_of_the_theorem_are_refused():

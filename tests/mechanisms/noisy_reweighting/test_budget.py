@@ -141,7 +141,7 @@ def test_without_a_public_n_averages_are_of_the_noisy_n(noise):
     table = Table(domain.decode(codes, np.random.default_rng(0)), domain)
     spec = dpsyn.PrivacySpec(0.3, 1e-5 if noise == "gaussian" else 0.0, "add_remove")
     mechanism = dpsyn.NoisyReweighting().calibrate(spec, domain, n=400)
-    averages = mechanism.noisy_statistics(NoiseSource(np.random.default_rng(1)), table)
+    averages = mechanism.averages(mechanism.measured(NoiseSource(np.random.default_rng(1)), table))
     assert averages.sum() == pytest.approx(1)  # one table: its noisy cells over their own noisy total
     assert not np.allclose(averages * 400, np.rint(averages * 400))
 

@@ -120,7 +120,7 @@ def test_noise_on_the_released_statistics_has_the_calibrated_scale():
     mechanism = config.calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)
     noise = NoiseSource(np.random.default_rng(2))
     exact = mechanism.statistics.sums(table.codes)
-    errors = np.concatenate([mechanism.noisy_statistics(noise, table) * table.n - exact for _ in range(300)])
+    errors = np.concatenate([mechanism.averages(mechanism.measured(noise, table)) * table.n - exact for _ in range(300)])
     expected = math.sqrt(2) * mechanism.scale
     assert errors.std() == pytest.approx(expected, rel=0.08)
     smooth = errors + noise.generator.uniform(-0.5, 0.5, errors.size)

@@ -1,4 +1,4 @@
-"""DP-CDA's privacy as plain functions: ε of a noise scale, and the noise scale, the rows or the order that an ε allows.
+"""DP-CDA's privacy as plain functions: ε of a noise scale, and the noise scale that an ε allows.
 
 Three accountants, of which only the last two prove anything:
 
@@ -16,7 +16,7 @@ All assume that records are scaled without looking at the data, and that the lis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from dpsyn.privacy.spec import rounded_down, rounded_up
 Accountant = Literal["published", "rdp", "exact"]
 ACCOUNTANTS: tuple[Accountant, ...] = ("published", "rdp", "exact")
 
-_MOST_ROWS = 2**40
 _CLASSES_OF_ONE_NUMBER = 2
 """How many classes one number for counts and rows stands for at least."""
 
@@ -154,99 +153,6 @@ def dp_cda_noise_scale(
     return unit * smallest_multiplier(epsilon_of, epsilon, guess, max(tolerance, 1e-4)) * (1 + 1e-12)
 
 
-def dp_cda_rows(
-    epsilon: float,
-    delta: float,
-    noise_scale: float,
-    order_of_mixture: int,
-    clip: float,
-    class_counts: int | Sequence[int],
-    accountant: Accountant = "exact",
-    neighbouring: Change = "replace_one",
-    *,
-    variant: Variant = "fixed_size",
-) -> int:
-    """The largest T_k, the same for every class, whose ε is at most ``epsilon``: what σ pays for. Rounded down.
-
-    Other arguments as in :func:`dp_cda_epsilon`. More than 2^40 rows are not counted.
-
-    Raises:
-        ParameterError: an argument is out of range.
-        CalibrationError: one row of each class is too much already; the message says what σ it needs.
-    """
-
-    epsilon = checks.number("epsilon", epsilon, above=0.0)
-    known = (delta, order_of_mixture, clip, class_counts)
-
-    def affordable(rows: int) -> bool:
-        return dp_cda_epsilon(noise_scale, *known, rows, accountant, neighbouring, variant=variant) <= epsilon
-
-    if not affordable(1):
-        needed = dp_cda_noise_scale(epsilon, *known, 1, accountant, neighbouring, variant=variant)
-        raise CalibrationError(
-            f"one row of each class has more than epsilon = {epsilon:g} at this noise; "
-            f"noise_scale = {rounded_up(needed, 3)} is enough"
-        )
-    low, high = 1, 2
-    while high <= _MOST_ROWS and affordable(high):
-        low, high = high, 2 * high
-    while high - low > max(1, low // 2**20):
-        middle = (low + high) // 2
-        low, high = (middle, high) if affordable(middle) else (low, middle)
-    return low
-
-
-def dp_cda_order(
-    epsilon: float,
-    delta: float,
-    noise_scale: float,
-    clip: float,
-    class_counts: int | Sequence[int],
-    rows_per_class: int | Sequence[int],
-    accountant: Accountant = "exact",
-    neighbouring: Change = "replace_one",
-    *,
-    variant: Variant = "fixed_size",
-) -> int:
-    """A small l whose ε is at most ``epsilon`` at this σ, with l - 1 beyond it (or l = 1). Rounded up.
-
-    At fixed σ the risk falls as l grows (the paper's Remark 2 says the opposite), so this is the least l wherever ε falls
-    all the way. What is returned has been evaluated. Other arguments as in :func:`dp_cda_epsilon`.
-
-    Raises:
-        ParameterError: an argument is out of range.
-        CalibrationError: even the largest l, the smallest class, is not enough; the message says what σ it needs.
-    """
-    epsilon = checks.number("epsilon", epsilon, above=0.0)
-    known: dict[str, Any] = {
-        "delta": delta,
-        "clip": clip,
-        "class_counts": class_counts,
-        "rows_per_class": rows_per_class,
-        "accountant": accountant,
-        "neighbouring": neighbouring,
-        "variant": variant,
-    }
-
-    def allowed(order: int) -> bool:
-        return dp_cda_epsilon(noise_scale, order_of_mixture=order, **known) <= epsilon
-
-    largest = round(1 / max(c.lost for c in mixed_classes(1, class_counts, rows_per_class, variant)))
-    low, high = 0, 1
-    while not allowed(high):
-        if high == largest:
-            needed = dp_cda_noise_scale(epsilon, order_of_mixture=largest, **known)
-            raise CalibrationError(
-                f"no order of mixture up to the smallest class, {largest}, reaches epsilon = {epsilon:g} at this noise; "
-                f"noise_scale = {rounded_up(needed, 3)} with order_of_mixture = {largest} does"
-            )
-        low, high = high, min(2 * high, largest)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if allowed(middle) else (middle, high)
-    return high
-
-
 def _checked(accountant: Accountant, tolerance: float) -> float:
     checks.choice("accountant", accountant, ACCOUNTANTS)
     return checks.number("tolerance", tolerance, 1e-6, 0.5)
@@ -270,6 +176,4 @@ __all__ = [
     "Variant",
     "dp_cda_epsilon",
     "dp_cda_noise_scale",
-    "dp_cda_order",
-    "dp_cda_rows",
 ]

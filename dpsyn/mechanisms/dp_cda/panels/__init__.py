@@ -66,15 +66,14 @@ def _choose(current: Dataset) -> Inside | None:
         key=f"in_cda_target_{current.tag}",
         **current.kept,
     )
-    variant = first[1].selectbox(
-        "A row averages",
-        list(VARIANT_NAMES),
-        format_func=VARIANT_NAMES.__getitem__,
-        key="in_cda_variant",
-        bind="query-params",
-        help="Poisson: every record of a class is taken with probability l/Nₖ and the sum divided by l. One record then "
-        "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
-    )
+    with first[1]:
+        variant = widgets.pick(
+            "A row averages",
+            VARIANT_NAMES,
+            key="in_cda_variant",
+            help="Poisson: every record of a class is taken with probability l/Nₖ and the sum divided by l. One record then "
+            "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
+        )
     with second[0]:
         epsilon = widgets.epsilon_slider()
     with second[1]:

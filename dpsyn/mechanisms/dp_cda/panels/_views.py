@@ -196,7 +196,7 @@ def pictures(current: Dataset, inside: Inside) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         shown = POINTS
         if side is not None:
-            shown = widgets.one_of("Show as", (IMAGES, POINTS), default=IMAGES, key="in_cda_show")
+            shown = widgets.one_of("Show as", (IMAGES, POINTS), key="in_cda_show")
         seed = widgets.seed_control("in_cda_seed")
         st.caption(f"Draw {seed}: the sliders keep its records and its noise, so that only their effect is seen.")
     if shown == IMAGES and side is not None:

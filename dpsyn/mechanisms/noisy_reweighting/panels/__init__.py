@@ -17,7 +17,6 @@ from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_noise, noise_by_family
-from dpsyn.mechanisms.noisy_reweighting.form import switch
 from dpsyn.mechanisms.noisy_reweighting.inside import (
     DENSITIES,
     MOST_CELLS,
@@ -99,7 +98,9 @@ def _choose(current: Dataset) -> Bench | None:
         with first[0]:
             epsilon = widgets.epsilon_slider(why="The noise moves along; the rest follows when you release it.")
         with first[1]:
-            noise = switch("Noise", "in_nr_noise", _NOISE, "Laplace noise gives pure ε, Gaussian noise needs δ.")
+            noise = widgets.one_of(
+                "Noise", _NOISE, key="in_nr_noise", help="Laplace noise gives pure ε, Gaussian noise needs δ."
+            )
         with first[2]:
             delta = widgets.delta_slider(disabled=noise == "laplace", why=widgets.AFTERWARDS)
         with first[3]:
@@ -179,7 +180,7 @@ def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
 
 
 def _density() -> Density:
-    return switch("Density", "in_nr_objective", DENSITIES, default="entropy")
+    return widgets.one_of("Density", DENSITIES, key="in_nr_objective", default="entropy")
 
 
 def _fitted(bench: Bench) -> None:

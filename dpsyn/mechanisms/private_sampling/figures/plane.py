@@ -173,24 +173,22 @@ def plane_info(
     others: Sequence[DatasetStatistics] = (),
     *,
     spread: Spread = "data",
-    with_paper: bool = True,
     largest_p: int | None = None,
 ) -> PlaneInfo:
     """Thresholds in n at about 120 values of p, and where datasets lie.
 
     Args:
         setting: with the data in question.
-        others: datasets to compare with.
+        others: datasets to compare with, besides the four of Pierquin et al. (2023).
         spread: what ‖f‖∞ is elsewhere in the plane: ``"data"``: that of the setting; ``"ideal"``: rows spread as evenly as
             possible, 2^{-p} from n = 2^p on. Never below max(1/n, 2^{-p}), which n rows in 2^p cells cannot be.
-        with_paper: also the four datasets of Pierquin et al. (2023).
         largest_p: right end of the map; default 140, or more if a dataset needs it.
 
     Raises:
         ParameterError: an unknown ``spread``.
     """
     names = {setting.name, *(s.name for s in others)}
-    others = [*others, *(s for s in BUILT_IN.values() if with_paper and s.name not in names)]
+    others = [*others, *(s for s in BUILT_IN.values() if s.name not in names)]
     values = p_range(max([setting.p, *(s.p for s in others)]), setting.degree, largest_p)
     if values[-1] > _WIDE:
         values = tuple({*np.geomspace(values[0], values[-1], len(values)).round().astype(int).tolist(), setting.p})

@@ -108,7 +108,7 @@ def choose(current: Dataset) -> Settings | None:
     if not options:
         st.info("Every column has a single value: there is nothing to match.", icon=":material/info:")
         return None
-    first = comfortable_columns(domain, 2, [current.target] if current.target in options else [])
+    first = comfortable_columns(domain, [current.target] if current.target in options else [])
     with st.container(border=True):
         left, right = st.columns([3, 2], gap="medium")
         columns = left.multiselect(
@@ -142,7 +142,7 @@ def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int
     degree, cells = min(degree, len(sizes)), math.prod(sizes)
     fits = largest_whole(sizes, degree)
     kind = widgets.one_of(
-        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, key="is_space",
+        "Reduced space S", [WHOLE, DRAWN], key="is_space",
         disabled=not fits, width="content", help=None if fits else "The whole domain is too large for these pictures.",
     )  # fmt: skip
     if fits and kind == WHOLE:

@@ -83,16 +83,10 @@ def show(explorer: Explorer) -> None:
         "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown and "
         "never certifies."
     )
-    vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
+    vary = widgets.pick("Vary", AXES, key="f_vary")
     show_chart(_lines(explorer, partial(certificates_info, vary=vary), "epsilon"), key="certificates")
     st.header("Where data would have to lie", anchor=False)
-    spread = widgets.one_of(
-        "‖f‖∞ on the map is",
-        list(_SPREADS),
-        default="data",
-        key="f_spread",
-        format_func=_SPREADS.__getitem__,
-    )
+    spread = widgets.one_of("‖f‖∞ on the map is", _SPREADS, key="f_spread")
     show_chart(draw_plane(plane_info(setting, _others(explorer), spread=spread)), key="plane")
     st.header("The trade-off in floor", anchor=False)
     show_chart(_lines(explorer, floor_tradeoff_info, "epsilon"), key="floor_tradeoff")
@@ -115,13 +109,7 @@ def show(explorer: Explorer) -> None:
 
 def overview(explorer: Explorer) -> None:
     """The two pictures below the verdicts: how many rows, and how large a reduced space."""
-    case = widgets.one_of(
-        "n in the pictures",
-        list(_CASES),
-        default="yours",
-        key="f_case",
-        format_func=_CASES.__getitem__,
-    )
+    case = widgets.one_of("n in the pictures", _CASES, key="f_case")
     left, right = st.columns(2, gap="medium")
     show_chart(
         _lines(explorer, partial(rows_bound_info, case=case, points=_POINTS), "epsilon", "degree", "rows"),

@@ -19,8 +19,6 @@ from dpsyn.mechanisms.dp_cda.accounting.functions import (
     ACCOUNTANTS,
     dp_cda_epsilon,
     dp_cda_noise_scale,
-    dp_cda_order,
-    dp_cda_rows,
 )
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 from dpsyn.privacy.mixing import exact as mixing
@@ -226,31 +224,6 @@ def test_one_number_stands_for_two_classes_or_more():
 def test_classes_without_rows_cost_nothing_and_may_be_small():
     with_empty = dp_cda_epsilon(0.2, DELTA, 8, 1.0, [500, 3, 700], [100, 0, 100])
     assert with_empty == dp_cda_epsilon(0.2, DELTA, 8, 1.0, [500, 700], [100, 100])
-
-
-@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
-@pytest.mark.parametrize("change", ["replace_one", "add_remove"])
-def test_rows_and_orders_are_inverses_rounded_towards_privacy(variant, change):
-    rest = (1.0, [400, 300], "exact", change)
-    rows = dp_cda_rows(4.0, DELTA, 0.2, 8, *rest, variant=variant)
-
-    def epsilon(order: int, rows: int) -> float:
-        return dp_cda_epsilon(0.2, DELTA, order, 1.0, [400, 300], rows, "exact", change, variant=variant)
-
-    assert epsilon(8, rows) <= 4.0 < epsilon(8, rows + 1)
-    order = dp_cda_order(4.0, DELTA, 0.2, 1.0, [400, 300], 200, "exact", change, variant=variant)
-    assert epsilon(order, 200) <= 4.0 < epsilon(order - 1, 200)
-
-
-def test_what_no_rows_or_order_reaches_names_the_noise_that_does():
-    with pytest.raises(CalibrationError, match="noise_scale = ") as caught:
-        dp_cda_rows(0.5, DELTA, 1e-3, 4, 1.0, [400, 300])
-    enough = float(str(caught.value).split("noise_scale = ")[1].split()[0])
-    assert dp_cda_rows(0.5, DELTA, enough, 4, 1.0, [400, 300]) >= 1
-    with pytest.raises(CalibrationError, match="order_of_mixture = 300") as caught:
-        dp_cda_order(0.5, DELTA, 1e-3, 1.0, [400, 300], 50)
-    enough = float(str(caught.value).split("noise_scale = ")[1].split()[0])
-    assert dp_cda_order(0.5, DELTA, enough, 1.0, [400, 300], 50) <= 300
 
 
 def test_what_is_released_beside_the_rows_is_composed_with_them():
@@ -465,14 +438,9 @@ def test_tolerances_of_one_in_a_million_and_of_a_half_are_the_ends():
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_every_accountant_wants_a_positive_epsilon(epsilon, accountant):
-    for function, arguments in (
-        (dp_cda_noise_scale, (DELTA, 4, 1.0, [300, 300], [1, 1])),
-        (dp_cda_rows, (DELTA, 0.2, 4, 1.0, [300, 300])),
-        (dp_cda_order, (DELTA, 0.2, 1.0, [300, 300], [1, 1])),
-    ):
-        with pytest.raises(ParameterError) as caught:
-            function(epsilon, *arguments, accountant)
-        assert caught.value.field == "epsilon"
+    with pytest.raises(ParameterError) as caught:
+        dp_cda_noise_scale(epsilon, DELTA, 4, 1.0, [300, 300], [1, 1], accountant)
+    assert caught.value.field == "epsilon"
 
 
 @pytest.mark.parametrize("variant", ["fixed_size", "poisson"])

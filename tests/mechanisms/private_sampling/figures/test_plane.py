@@ -38,7 +38,6 @@ def test_places_carry_their_exact_numbers() -> None:
     assert "0.29" in asia.text
     assert asia.region == "neither"
     assert "‖f‖∞" in asia.text
-    assert plane_info(sampling_setting(ADULT, SPEC), with_paper=False).places == ()
 
 
 def test_a_dataset_on_the_ideal_cube_is_in_the_best_region() -> None:

@@ -94,11 +94,11 @@ def test_columns_to_begin_with() -> None:
     few = Domain.of(
         [Attribute("constant", "categorical", ("a",)), *(Attribute(f"b{j}", "truth", (0, 1)) for j in range(30))]
     )
-    chosen = comfortable_columns(few, 2, ["b29"])
+    chosen = comfortable_columns(few, ["b29"])
     assert "constant" not in chosen
     assert "b29" in chosen
     assert len(chosen) == 10
-    assert comfortable_columns(Domain.of([Attribute("constant", "categorical", ("a",))]), 2) == ()
+    assert comfortable_columns(Domain.of([Attribute("constant", "categorical", ("a",))]), []) == ()
     wide = Domain.of(Attribute(f"c{j}", "categorical", tuple(range(300))) for j in range(4))
     space_entries = 300**2
-    assert len(comfortable_columns(wide, 2)) == (2 if space_entries * 300**2 <= COMFORTABLE_ENTRIES else 1)
+    assert len(comfortable_columns(wide, [])) == (2 if space_entries * 300**2 <= COMFORTABLE_ENTRIES else 1)
