@@ -92,7 +92,7 @@ def _tables(report: Report) -> Finding | None:
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
         if error >= _TWICE * alone:
-            said += f". It is {_beside(error / alone)} such rows"
+            said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
         elif alone <= _NEAR * chance:
             said += ". Relations of columns are no stronger than chance makes them in so few rows, so none can be judged"
@@ -108,9 +108,10 @@ def _tables(report: Report) -> Finding | None:
     return Finding("tables", grade, percent(error), f"{said}.")
 
 
-def _beside(times: float) -> str:
-    if times > _MANY:
+def _beside(error: float, alone: float) -> str:
+    if error > _MANY * alone:
         return f"more than {_MANY} times as far off as"
+    times = error / alone
     return f"about {'twice' if round(times) == _TWICE else f'{round(times)} times'} as far off as"
 
 

@@ -91,6 +91,7 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
         (0.21, 0.079, "about 3 times as far off as"),
         (0.5, 0.079, "about 6 times as far off as"),
         (0.5, 0.004, "more than 100 times as far off as"),
+        (0.5, 0.0, "more than 100 times as far off as"),
     ],
 )
 def test_rows_that_are_worse_than_independent_columns_say_by_how_much(error: float, independent: float, said: str) -> None:
@@ -121,7 +122,7 @@ def test_what_chance_hides_is_not_held_against_a_release(error: float, independe
 
 
 @pytest.mark.parametrize("floor", [None, 0.01, 0.05, 0.2])
-@pytest.mark.parametrize("independent", [None, 0.01, 0.05, 0.15, 0.6])
+@pytest.mark.parametrize("independent", [None, 0.0, 0.01, 0.05, 0.15, 0.6])
 def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None, independent: float | None) -> None:
     order = ["good", "cannot be judged", "fair", "bad"]
     grades = [
