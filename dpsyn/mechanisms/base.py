@@ -126,17 +126,20 @@ class Release(Shown):
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
         No seed either: with it, anybody can take the noise off. With the configuration, and the domain where it is public,
-        :func:`~dpsyn.mechanisms.records.verify` calibrates again.
+        :func:`~dpsyn.mechanisms.records.verify` calibrates again. Where it is not, categories are named by their numbers.
         """
         from dpsyn.data.schema_file import as_written
-        from dpsyn.mechanisms.records import recorded_config
+        from dpsyn.mechanisms.records import categories_by_number, recorded_config
 
-        public = self.domain is not None and self.domain.is_public
+        config, settings, domain = recorded_config(self.config), dict(self.settings), self.domain
+        if domain is not None and not domain.is_public:
+            config = None if config is None else categories_by_number(config, domain)
+            settings, domain = categories_by_number(settings, domain), None
         return {
             "mechanism": self.mechanism,
-            "config": recorded_config(self.config),
-            "domain": as_written(self.domain) if self.domain is not None and public else None,
-            "settings": dict(self.settings),
+            "config": config,
+            "domain": None if domain is None else as_written(domain),
+            "settings": settings,
             "guarantee": self.guarantee.to_dict(),
             "rows": len(self.rows),
             "columns": list(self.rows.columns),
