@@ -81,7 +81,7 @@ class Release(Shown):
         for name in ("diagnostics", "settings"):
             checks.instance(name, getattr(self, name), Mapping, "a mapping by name")
         for name in ("mechanism", "name"):
-            checks.text(name, getattr(self, name), "a text")
+            object.__setattr__(self, name, checks.text(name, getattr(self, name), "a text"))
         checks.instance("config", self.config, Config, "a configuration, or None", optional=True)
         checks.instance("domain", self.domain, Domain, "a domain, or None", optional=True)
         if checks.flag("seeded", self.seeded):
@@ -221,8 +221,8 @@ class Config(ABC):
         return None
 
     def _set(self, field: str, value: object) -> None:
-        """Keep a field as it was checked: for ``__post_init__``."""
-        object.__setattr__(self, field, value)
+        """Keep a field as it was checked, and a mapping for good: for ``__post_init__``."""
+        object.__setattr__(self, field, checks.Fixed(value) if isinstance(value, Mapping) else value)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsyn.errors import ParameterError
+from dpsyn import checks
 
 if TYPE_CHECKING:
     from dpsyn.data.counted import AnyTable
@@ -65,9 +65,7 @@ def config_class(name: str) -> type[Config]:
         ParameterError: no mechanism has this name.
     """
     known = MECHANISMS | DEMONSTRATIONS
-    if not isinstance(name, str) or name not in known:
-        raise ParameterError("mechanism", name, f"one of {', '.join(map(repr, known))}")
-    module, attribute = known[name].split(":")
+    module, attribute = known[checks.choice("mechanism", name, known)].split(":")
     found: type[Config] = getattr(import_module(module), attribute)
     return found
 
