@@ -9,7 +9,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,6 +24,21 @@ LARGEST_COUNT = 2**1023
 MOST_ITEMS = 10_000_000
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 """Lengths between these can be squared, divided by each other and split into fine steps without leaving normal doubles."""
+
+
+class Fixed(dict[Any, Any]):
+    """A mapping of a configuration: it cannot be changed after it was checked."""
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError("a configuration cannot be changed: make a new one")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[Fixed], tuple[dict[Any, Any]]]:
+        return type(self), (dict(self),)
 
 
 def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, why: str = "") -> int:
@@ -65,7 +80,7 @@ def number(
     if isinstance(value, Real) and not isinstance(value, _NO_NUMBERS):
         try:
             found = float(value)
-        except (OverflowError, ValueError):
+        except Exception:  # noqa: BLE001  # whatever a class of the caller's raises
             found = math.inf
         if math.isfinite(found) and least <= found <= most and above < found < below:
             return found
@@ -98,16 +113,18 @@ def flag(field: str, value: object) -> bool:
 def choice(field: str, value: object, among: Iterable[str]) -> Any:
     """One of several texts."""
     every = list(among)
-    if not isinstance(value, str) or value not in every:
+    found = str.__str__(value) if isinstance(value, str) else None  # of a class of the caller's, its characters alone
+    if found not in every:
         raise ParameterError(field, value, f"one of {', '.join(map(repr, every))}")
-    return value
+    return found
 
 
 def text(field: str, value: object, why: str) -> str:
     """A text of Unicode's characters: no half of one."""
-    if not isinstance(value, str) or any("\ud800" <= character <= "\udfff" for character in value):
+    found = str.__str__(value) if isinstance(value, str) else "\ud800"
+    if any("\ud800" <= character <= "\udfff" for character in found):
         raise ParameterError(field, value, why)
-    return value
+    return found
 
 
 def instance(field: str, value: object, kind: type[Any], why: str, *, optional: bool = False) -> Any:

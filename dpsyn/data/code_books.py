@@ -111,8 +111,8 @@ def code_book(domain: Domain, form: str) -> tuple[dict[str, Any], tuple[str, ...
         ParameterError: there is no such form.
     """
     checks.instance("domain", domain, Domain, "a domain")
-    write = _WRITERS[checks.choice("form", form, FORMS)]
-    written, lost = write(domain)
+    form = checks.choice("form", form, FORMS)
+    written, lost = _WRITERS[form](domain)
     if any(a.public for a in domain.attributes):
         lost.append("which columns are known without the rows")
     if any(a.is_binned and a.bins != _BINS for a in domain.attributes):

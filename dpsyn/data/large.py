@@ -93,9 +93,10 @@ def file_statistics(
         DomainError: a column of the domain is absent, or a cell lies outside it.
         ParameterError: another argument is something else than described.
     """
-    check_choices(domain, columns, wide)
+    wide = check_choices(domain, columns, wide)
     checks.flag("two_valued_as_bit", two_valued_as_bit)
-    if checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'").lstrip().startswith("-"):
+    memory_limit = checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'")
+    if memory_limit.lstrip().startswith("-"):
         raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'")
     if progress is not None and not callable(progress):
         raise ParameterError("progress", progress, "a function of a text and a share")

@@ -105,7 +105,7 @@ def read_table(
         checks.flag("in_place", in_place)
     outside = is_relation(source) or (isinstance(source, str | os.PathLike) and os.path.isdir(source))
     if in_place or (in_place is None and outside):
-        check_choices(domain, columns, wide)
+        wide = check_choices(domain, columns, wide)
         return open_in_place(source, domain, name, columns, wide)
     if outside:
         return open_in_place(source, domain, name, columns, wide).loaded()
@@ -128,8 +128,8 @@ def read_all(
     most: tuple[int, int] | None = None,
 ) -> Found:
     """The table of :func:`read_in_memory` with the columns that look like identifiers, and their names."""
-    check_choices(domain, columns, wide)
-    checks.text("name", "" if name is None else name, "a text, or None for the file's name")
+    wide = check_choices(domain, columns, wide)
+    name = checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
         return _from_frame(source, domain, name or "data", columns, wide)
     data, title = _bytes_of(source)
@@ -183,14 +183,15 @@ def check_memory(title: str, rows: int, columns: int, text_bytes: int = 0) -> No
         )
 
 
-def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> None:
-    """Refuse what ``domain``, ``columns`` and ``wide`` cannot be."""
+def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> Wide:
+    """Refuse what ``domain``, ``columns`` and ``wide`` cannot be; the last one as a plain text."""
     checks.instance("domain", domain, Domain, "a domain, or None to infer one", optional=True)
-    checks.choice("wide", wide, get_args(Wide))
+    found: Wide = checks.choice("wide", wide, get_args(Wide))
     if columns is not None:
         named = checks.items("columns", columns, "a list of one or more column names")
         if not named or not all(isinstance(name, str) for name in named):
             raise ParameterError("columns", columns, "a list of one or more column names")
+    return found
 
 
 def stem(title: str) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn import escape
+from dpsyn import checks, escape
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, ParameterError
 from dpsyn.schema import once
 
 _BOUNDS = ("lower", "upper")
@@ -17,6 +17,7 @@ _BOUNDS = ("lower", "upper")
 
 def schema_text(domain: Domain) -> str:
     """The domain as :func:`read_schema` reads it."""
+    checks.instance("domain", domain, Domain, "a domain")
     lines = [json.dumps(column, ensure_ascii=False) for column in as_written(domain)["columns"]]
     return escape.json('{"columns": [\n  ' + ",\n  ".join(lines) + "\n]}\n")
 
@@ -34,9 +35,12 @@ def read_schema(data: bytes | str) -> Domain:
     """The domain that :func:`schema_text` wrote, and somebody may have edited; of the record of a run, its domain.
 
     Raises:
+        ParameterError: it is neither a text nor bytes.
         DataError: it is no JSON (``line`` says where), or has a name twice in one object.
         DomainError: it describes no domain; the message names the column.
     """
+    if not isinstance(data, str | bytes | bytearray):
+        raise ParameterError("data", data, "the text of a schema, or its bytes")
     try:
         found = json.loads(data, object_pairs_hook=once)
     except DataError:

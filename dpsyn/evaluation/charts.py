@@ -22,7 +22,8 @@ _RELEASE = "Synthetic rows"
 
 def chart(report: Report, name: str, of: str | int | None = None) -> go.Figure:
     """One chart of one report; see :meth:`~dpsyn.evaluation.report.Report.figure`."""
-    draw, lacks = CHARTS[checks.choice("name", name, CHARTS)]
+    name = checks.choice("name", name, CHARTS)
+    draw, lacks = CHARTS[name]
     if of is not None and name not in _OF:
         raise ParameterError("of", of, f"nothing: only {' and '.join(map(repr, _OF))} are of something")
     if why := lacks(report):
@@ -39,9 +40,11 @@ def _worst_table(report: Report, of: str | int | None) -> go.Figure:
     assert report.rows is not None
     assert report.baseline is not None
     degrees = list(report.marginals)
-    if of is not None and of not in degrees:
-        raise ParameterError("of", of, f"a number of columns that was compared: {', '.join(map(str, degrees))}")
-    error = report.marginals[max(degrees) if of is None else int(of)]
+    why = f"a number of columns that was compared: {', '.join(map(str, degrees))}"
+    degree = max(degrees) if of is None else checks.whole("of", of, why=why)
+    if degree not in degrees:
+        raise ParameterError("of", of, why)
+    error = report.marginals[degree]
     encoding, held_out = report.baseline.encoding, report.baseline.holdout
     real, rows = encoding.codes(report.baseline.table.drawn), encoding.codes(report.rows)
     held = None if held_out is None else encoding.codes(held_out)

@@ -279,7 +279,8 @@ def real_baseline(
     if table.n == 0:
         raise ParameterError("table", "0 rows", "a table of at least 1 row")
     if target is not None:
-        check_target(table, checks.text("target", target, "the name of a column, or None"))
+        target = checks.text("target", target, "the name of a column, or None")
+        check_target(table, target)
     columns = len(table.domain)
     generator = checks.generator("generator", generator) or np.random.default_rng(_FIXED_SEED)
     max_subsets, queries = (

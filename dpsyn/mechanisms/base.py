@@ -81,7 +81,7 @@ class Release(Shown):
         for name in ("diagnostics", "settings"):
             checks.instance(name, getattr(self, name), Mapping, "a mapping by name")
         for name in ("mechanism", "name"):
-            checks.text(name, getattr(self, name), "a text")
+            object.__setattr__(self, name, checks.text(name, getattr(self, name), "a text"))
         checks.instance("config", self.config, Config, "a configuration, or None", optional=True)
         checks.instance("domain", self.domain, Domain, "a domain, or None", optional=True)
         if checks.flag("seeded", self.seeded):
@@ -126,17 +126,20 @@ class Release(Shown):
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
         No seed either: with it, anybody can take the noise off. With the configuration, and the domain where it is public,
-        :func:`~dpsyn.mechanisms.records.verify` calibrates again.
+        :func:`~dpsyn.mechanisms.records.verify` calibrates again. Where it is not, categories are named by their numbers.
         """
         from dpsyn.data.schema_file import as_written
-        from dpsyn.mechanisms.records import recorded_config
+        from dpsyn.mechanisms.records import categories_by_number, recorded_config
 
-        public = self.domain is not None and self.domain.is_public
+        config, settings, domain = recorded_config(self.config), dict(self.settings), self.domain
+        if domain is not None and not domain.is_public:
+            config = None if config is None else categories_by_number(config, domain)
+            settings, domain = categories_by_number(settings, domain), None
         return {
             "mechanism": self.mechanism,
-            "config": recorded_config(self.config),
-            "domain": as_written(self.domain) if self.domain is not None and public else None,
-            "settings": dict(self.settings),
+            "config": config,
+            "domain": None if domain is None else as_written(domain),
+            "settings": settings,
             "guarantee": self.guarantee.to_dict(),
             "rows": len(self.rows),
             "columns": list(self.rows.columns),
@@ -218,8 +221,8 @@ class Config(ABC):
         return None
 
     def _set(self, field: str, value: object) -> None:
-        """Keep a field as it was checked: for ``__post_init__``."""
-        object.__setattr__(self, field, value)
+        """Keep a field as it was checked, and a mapping for good: for ``__post_init__``."""
+        object.__setattr__(self, field, checks.Fixed(value) if isinstance(value, Mapping) else value)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(

@@ -15,13 +15,14 @@ from typing import Any, NotRequired, TypedDict, get_args, get_type_hints
 from dpsyn import checks
 from dpsyn.display import PUBLIC, Shown
 from dpsyn.domain import Domain, listed
-from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, shown
+from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, quoted, shown
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.schema import checked
 
 _ROUNDING = 1e-9
+_NEVER_BY_CATEGORY = ("requested", "ledger")
 
 
 class Record(TypedDict):
@@ -88,9 +89,11 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         domain: of the rows, where the record has none because nobody confirmed it as public.
 
     Raises:
+        ParameterError: ``domain`` is none.
         DataError: it is no such record, or lacks what calibrating takes.
         DomainError: its domain is none.
     """
+    checks.instance("domain", domain, Domain, "a dpsyn.Domain, such as table.domain, or None", optional=True)
     try:
         found = checked(Record, record)
     except DataError as fault:
@@ -106,8 +109,11 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         raise DataError(
             "the record has no settings to calibrate: they held functions or rows, or an earlier version wrote it"
         )
-    rows = checks.whole("rows", found.get("rows", 1), 0)
-    outcome = recalibrated(found, found.get("config"), domain, rows)
+    rows, config = checks.whole("rows", found.get("rows", 1), 0), found.get("config")
+    if domain is not None:
+        config = None if config is None else categories_by_number(config, domain, back=True)
+        found["settings"] = categories_by_number(found["settings"], domain, back=True)
+    outcome = recalibrated(found, config, domain, rows)
     if domain is not None and not outcome.contradiction and tuple(found.get("columns", domain.names)) != domain.names:
         return replace(outcome, contradiction="its rows have other columns than its domain")
     claim = outcome.found
@@ -273,10 +279,31 @@ def recorded_config(config: Config | None) -> dict[str, Any] | None:
     return {name: value for name, value in plain.items() if name in kept}
 
 
+def categories_by_number(settings: Mapping[str, Any], domain: Domain, *, back: bool = False) -> dict[str, Any]:
+    """Settings or a configuration, with a number for every category that a mapping goes by or a list holds; or back."""
+    listing = {name: value for name, value in settings.items() if name not in _NEVER_BY_CATEGORY}
+    listing = {name: value for name, value in listing.items() if isinstance(value, Mapping | list | tuple)}
+    words: dict[str, str] = {}
+    # What several columns have is counted in the one that mechanisms go by, if there is one.
+    for attribute in sorted(domain.attributes, key=lambda a: a.name != settings.get("target")) if listing else ():
+        for number, category in enumerate(attribute.categories, 1):
+            words.setdefault(str(category), f"category {number} of {quoted(attribute.name)}")
+    if back:
+        words = {number: category for category, number in words.items()}
+
+    def other(name: Any) -> Any:
+        return words.get(name, name) if isinstance(name, str) else name
+
+    return {**settings} | {
+        name: {other(k): v for k, v in value.items()} if isinstance(value, Mapping) else list(map(other, value))
+        for name, value in listing.items()
+    }
+
+
 def _alike(stated: Any, found: Any) -> bool:
     """Whether what a record states is what was found, as far as it states it; numbers but for rounding."""
     if isinstance(stated, dict) and isinstance(found, dict):
-        return all(_alike(stated[name], found[name]) for name in stated.keys() & found.keys())
+        return stated.keys() <= found.keys() and all(_alike(stated[name], found[name]) for name in stated)
     if isinstance(stated, list) and isinstance(found, list):
         whole = all(
             set(f) == set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)

@@ -9,8 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsyn.errors import ParameterError
-
 if TYPE_CHECKING:
     from dpsyn.data.counted import AnyTable
     from dpsyn.mechanisms.base import Config
@@ -64,10 +62,10 @@ def config_class(name: str) -> type[Config]:
     Raises:
         ParameterError: no mechanism has this name.
     """
+    from dpsyn import checks
+
     known = MECHANISMS | DEMONSTRATIONS
-    if not isinstance(name, str) or name not in known:
-        raise ParameterError("mechanism", name, f"one of {', '.join(map(repr, known))}")
-    module, attribute = known[name].split(":")
+    module, attribute = known[checks.choice("mechanism", name, known)].split(":")
     found: type[Config] = getattr(import_module(module), attribute)
     return found
 

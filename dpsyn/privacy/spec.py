@@ -99,8 +99,8 @@ class PrivacySpec:
         for field, value in (("epsilon", epsilon), ("delta", delta)):
             if type(getattr(self, field)) not in (int, float):
                 object.__setattr__(self, field, value)
-        checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
-        checks.choice("unit", self.unit, ["row"])
+        for field, among in (("neighbouring", get_args(Neighbouring)), ("unit", ["row"])):
+            object.__setattr__(self, field, checks.choice(field, getattr(self, field), among))
 
 
 def together(claims: Sequence[Guarantee]) -> tuple[float, float, Neighbouring]:
@@ -160,11 +160,16 @@ class Guarantee(Shown):
         if not (isinstance(self.epsilon, float) and self.epsilon == math.inf):
             checks.number("epsilon", self.epsilon, 0.0)
         checks.number("delta", self.delta, 0.0, 1.0)
-        checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
-        checks.text("source", self.source, "a text")
-        for assumption in checks.items("assumptions", self.assumptions, "sentences"):
-            checks.text("assumptions", assumption, "sentences")
-        checks.choice("status", self.status, get_args(Status))
+        assumed = checks.items("assumptions", self.assumptions, "sentences")
+        plain = {
+            "neighbouring": checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring)),
+            "source": checks.text("source", self.source, "a text"),
+            "assumptions": tuple(checks.text("assumptions", one, "sentences") for one in assumed),
+            "status": checks.choice("status", self.status, get_args(Status)),
+            "unit": checks.text("unit", self.unit, "a text"),
+        }
+        for field, value in plain.items():
+            object.__setattr__(self, field, value)
         if self.status == "published_but_wrong" and math.isfinite(self.epsilon):
             raise ParameterError("epsilon", self.epsilon, "infinity: what is published but wrong guarantees nothing")
 
@@ -227,7 +232,7 @@ class Guarantee(Shown):
         lost = [field.name for field in fields(cls) if field.name not in data]
         if lost:
             raise DataError(f"the guarantee has no {lost[0]!r}")
-        refuted = data["status"] == "published_but_wrong" and data["epsilon"] is None
+        refuted = data["epsilon"] is None and str(data["status"]) == "published_but_wrong"
         try:
             return checked(cls, {**data, "epsilon": math.inf if refuted else data["epsilon"]})
         except DataError as fault:

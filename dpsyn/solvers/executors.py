@@ -126,7 +126,7 @@ def connected(scheduler: str) -> Any:
     Raises:
         ParameterError: it is no text, ``distributed`` is not installed, or nothing answers there.
     """
-    checks.text("scheduler", scheduler, "an address such as 'tcp://127.0.0.1:8786'")
+    scheduler = checks.text("scheduler", scheduler, "an address such as 'tcp://127.0.0.1:8786'")
     try:
         from distributed import Client
     except ImportError as fault:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.errors import DataError, DpsynError
+from dpsyn.errors import DataError, DpsynError, ParameterError
 from dpsyn.mechanisms import records
 from dpsyn.mechanisms.records import verify
 from dpsyn.mechanisms.registry import MECHANISMS
@@ -133,6 +133,7 @@ def test_numbers_are_alike_but_for_rounding_and_all_else_is_alike_or_not() -> No
     assert not any(records._alike(1, found) for found in (2, None, "1", [1], {"a": 1}))
     assert records._alike({"a": 1}, {"a": 1, "b": 2})  # as far as it is stated
     assert not records._alike({"a": 1, "b": 3}, {"a": 1, "b": 2})
+    assert not records._alike({"a": 1, "b": 2}, {"a": 1})
     lists: list[tuple[Any, Any]] = [
         ([1], 1), (None, [1]), ([1], [1, 1]), ([1, 1], [1]), ([{"a": 1}], [3]), ([3], [{"a": 1}]), ([{"a": 1}], [{"b": 1}]),
         ([{"a": 1}], [{"a": 1, "b": 2}]), ([{"a": 1, "b": 2}], [{"a": 1}]), ([{"a": 1}, {}], [{"a": 1}]),
@@ -196,6 +197,46 @@ def test_an_unconfirmed_domain_is_not_written_down() -> None:
     assert not verify(record, table.domain.confirmed()).contradiction
     proven = changed(record, guarantee__status="proven")
     assert "unconfirmed_domain" in verify(proven, table.domain).contradiction
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_no_record_names_a_category_of_a_domain_that_nobody_confirmed(name: str) -> None:
+    case, said = CASES[name], "RARE-DISEASE-OF-BOB"
+    columns = {
+        a.name: replace(a, public=False, categories=tuple(said + value for value in a.categories))
+        for a in TABLE.domain.attributes
+    }
+    frame = TABLE.frame.assign(**{a: said + TABLE.frame[a] for a in columns if columns[a].categories})
+    table = dpsyn.Table(frame, dpsyn.Domain(tuple(columns.values())))
+    sizes = {said + "no": 300, said + "yes": 200}
+    by_class = [{"rows": sizes}, {"rows": sizes, "class_sizes": sizes}] if name == "dp_cda" else []
+    for config in (case.config, *(replace(case.config, **settings) for settings in by_class)):
+        record = config.calibrate(case.spec, table.domain, n=table.n)(None, table).record()
+        text = json.dumps(record)
+        assert said not in text
+        assert "NOT TRUE YET" in str(verify(json.loads(text), table.domain))
+        confirmed = changed(json.loads(text), guarantee__status="proven")
+        assumed = [one for one in record["guarantee"]["assumptions"] if one != table.domain.warning]
+        assert verify(changed(confirmed, guarantee__assumptions=assumed), table.domain.confirmed()).holds
+
+
+def test_a_domain_that_is_none_is_the_callers_mistake_and_not_that_of_the_record(record: dict[str, Any]) -> None:
+    for wrong in ("schema.json", True, TABLE.domain.to_dict(), TABLE):
+        with pytest.raises(ParameterError, match=r"^domain = "):
+            verify(record, wrong)  # type: ignore[arg-type]
+
+
+def test_no_mapping_of_settings_has_a_name_that_calibration_does_not_give(record: dict[str, Any]) -> None:
+    rates = dpsyn.DPCDA(target="smokes", order_of_mixture=2, rows={"no": 10, "yes": 10}, class_sizes={"no": 50, "yes": 50})
+    release = rates.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), TABLE.domain, n=TABLE.n)(None, TABLE)
+    of_classes = json.loads(json.dumps(release.record()))
+    assert verify(of_classes).holds
+    for one in (record, of_classes):
+        mappings = [name for name, value in one["settings"].items() if isinstance(value, dict)]
+        assert "requested" in mappings
+        for name in mappings:
+            assert verify(changed(one, **{f"settings__{name}__epsilon_": 0.001})).contradiction, name
+    assert {"class_sizes", "rows_per_class", "sampling_rates"} <= set(mappings)
 
 
 def test_what_is_published_but_wrong_never_holds() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dpsyn
@@ -68,6 +70,14 @@ def test_it_is_edited_by_hand() -> None:
 def test_what_is_wrong_is_named(text: str | bytes, fault: type[Exception], said: str) -> None:
     with pytest.raises(fault, match=said):
         read_schema(text)
+
+
+def test_what_is_no_text_and_what_is_no_domain_is_named() -> None:
+    for wrong in (Path("x.json"), None, {"columns": []}, 3):
+        with pytest.raises(ParameterError, match=r"^data = "):
+            read_schema(wrong)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match=r"^domain = "):
+            schema_text(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '{"b": [{"a": {}, "c": 2, "a": []}]}'])

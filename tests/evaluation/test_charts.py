@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,12 @@ def test_every_name_is_tried_here(report: Report) -> None:
 def test_another_name_is_told_the_choices(report: Report, asked: tuple[Any, ...]) -> None:
     with pytest.raises(ParameterError, match=r"'marginals', 'worst table'|'size', 'age', 'ill'|1, 2|only 'worst table'"):
         report.figure(*asked)
+
+
+@pytest.mark.parametrize("degree", [True, Decimal(1), 1 + 0j, 1.0, np.array(1)])
+def test_a_number_of_columns_is_a_whole_one(report: Report, degree: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^of = "):
+        report.figure("worst table", degree)
 
 
 @pytest.mark.parametrize("degrees", [(1,), (2,), (1, 2)])

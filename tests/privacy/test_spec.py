@@ -198,6 +198,7 @@ def test_a_promise_that_protects_hardly_anybody_says_so():
         *(("status", wrong) for wrong in ("PROVEN", None)),
         *(("source", wrong) for wrong in (1, None)),
         *(("assumptions", wrong) for wrong in ("public", (1,), ("public", None))),
+        *(("unit", wrong) for wrong in (["no unit"], None)),
     ],
 )
 def test_no_claim_has_a_field_that_cannot_be(field, value):
@@ -216,6 +217,21 @@ def test_numbers_of_other_kinds_become_pythons_and_its_own_stay():
     assert (spec.epsilon, type(spec.epsilon), spec.delta, type(spec.delta)) == (2.0, float, 0.5, float)
     kept = PrivacySpec(2, 0)
     assert (type(kept.epsilon), type(kept.delta)) == (int, int)
+
+
+def test_a_claim_keeps_what_it_takes_for_granted_for_itself():
+    assumed = ["the domain is public"]
+    claim = Guarantee(1.0, 0.0, "replace_one", "Theorem", assumed)
+    assumed.append("the moon is green")
+    assert claim.assumptions == ("the domain is public",)
+    assert hash(claim) == hash(Guarantee(1.0, 0.0, "replace_one", "Theorem", ("the domain is public",)))
+
+
+def test_a_status_that_is_no_text_is_no_claim():
+    claim = Guarantee(1.0, 0.0, "replace_one", "Theorem").to_dict()
+    for epsilon in (1.0, None):
+        with pytest.raises(DataError, match="guarantee"):
+            Guarantee.from_dict(claim | {"status": np.array([1, 2]), "epsilon": epsilon})
 
 
 def test_a_claim_is_read_as_it_was_written():

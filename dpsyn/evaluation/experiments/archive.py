@@ -133,8 +133,9 @@ class MadeRelease:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         beside = ("config", "domain")
+        written = self.release.record() | {"settings": dict(self.release.settings)}
         record = {
-            "record": {name: value for name, value in self.release.record().items() if name not in beside},
+            "record": {name: value for name, value in written.items() if name not in beside},
             "seed": self.seed,
             "domain": self.domain.to_dict(),
             "name": self.release.name,

@@ -117,15 +117,16 @@ class Grid:
 
     def __post_init__(self) -> None:
         why = "settings of at least one mechanism, by labels"
-        configs = dict(checks.instance("configs", self.configs, Mapping, why))
+        given_configs = dict(checks.instance("configs", self.configs, Mapping, why))
+        configs = {
+            checks.text("configs", label, why): checks.instance("configs", config, Config, why)
+            for label, config in given_configs.items()
+        }
         if not configs:
             raise ParameterError("configs", configs, why)
-        for label, config in configs.items():
-            checks.text("configs", label, why)
-            checks.instance("configs", config, Config, why)
         object.__setattr__(self, "configs", configs)
         checks.instance("spec", self.spec, PrivacySpec, "a dpsyn.PrivacySpec")
-        checks.choice("vary", self.vary, axes())
+        object.__setattr__(self, "vary", checks.choice("vary", self.vary, axes()))
         for name, least, most in (("repeats", 1, 1_000), ("draws", 1, 1_000), ("seed", 0, checks.LARGEST_WHOLE)):
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), least, most))
         given = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from dpsyn import checks
@@ -33,7 +34,16 @@ class Results(Shown, list["CellResult"]):
         self, results: Iterable[CellResult], grid: Grid, references: Mapping[str, Mapping[str, float]] | None = None
     ) -> None:
         super().__init__(results)
-        self.grid, self.references = grid, references or {}
+        why = "numbers by their names, for each measure by its name"
+        lines = checks.instance("references", {} if references is None else references, Mapping, why)
+        self.grid = grid
+        self.references = {
+            checks.text("references", measure, why): {
+                checks.text("references", name, why): checks.instance("references", height, Real, why)
+                for name, height in checks.instance("references", beside, Mapping, why).items()
+            }
+            for measure, beside in lines.items()
+        }
 
     @property
     def measures(self) -> tuple[str, ...]:

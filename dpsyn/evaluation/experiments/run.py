@@ -241,7 +241,7 @@ def run_cells(
     Raises:
         ParameterError: an unknown backend, or a cluster without its address.
     """
-    checks.choice("backend", backend, get_args(Backend))
+    backend = checks.choice("backend", backend, get_args(Backend))
     workers = checks.whole("workers", workers, 1, 1_000)
     if (scheduler is not None) != (backend == "dask"):
         raise ParameterError("scheduler", scheduler, "the address of a Dask scheduler, together with backend='dask'")

@@ -119,7 +119,7 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
         ParameterError: ``results`` are none, or ``measure`` is none that they have.
     """
     results = checked_results("results", results)
-    checks.text("measure", measure, "the name of a measure")
+    measure = checks.text("measure", measure, "the name of a measure")
     frame = results_frame(results)
     if len(frame):
         checks.choice("measure", measure, frame["measure"].unique())
@@ -228,7 +228,7 @@ def crossings(
     Raises:
         ParameterError: a direction that is neither, or a wish that is not a number.
     """
-    checks.choice("direction", direction, ("below", "above"))
+    direction = checks.choice("direction", direction, ("below", "above"))
     wish, logarithmic = checks.number("wish", wish), checks.flag("logarithmic", logarithmic)
     why = "a list of points, as summarise gives them"
     points = [checks.instance("points", point, Point, why) for point in checks.items("points", points, why)]

@@ -49,7 +49,7 @@ class Contingency(Categories):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.choice("cells", self.cells, get_args(Cells))
+        self._set("cells", checks.choice("cells", self.cells, get_args(Cells)))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> ContingencyMechanism:
         """A neighbour moves one cell by 1, or two where a row is replaced: Laplace noise of that over ε, for all cells.

@@ -109,10 +109,10 @@ class DPCDA(Config):
     fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.text("target", self.target, "the name of a column")
+        self._set("target", checks.text("target", self.target, "the name of a column"))
         kinds_of = {"rows_by": RowsBy, "variant": Variant, "scaling": Scaling, "noise_sampler": Sampler}
         for field, kinds in kinds_of.items():
-            checks.choice(field, getattr(self, field), get_args(kinds))
+            self._set(field, checks.choice(field, getattr(self, field), get_args(kinds)))
         self._set("order_of_mixture", checks.whole("order_of_mixture", self.order_of_mixture))
         self._set("clip_norm", check_clip_norm("clip_norm", self.clip_norm))
         for field in ("count_share", "scaling_share"):

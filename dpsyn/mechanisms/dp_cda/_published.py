@@ -69,7 +69,7 @@ class PublishedDPCDA(Config):
     fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.text("target", self.target, "the name of a column")
+        self._set("target", checks.text("target", self.target, "the name of a column"))
         self._set("order_of_mixture", checks.whole("order_of_mixture", self.order_of_mixture))
         self._set("rows", checks.whole_or_none("rows", self.rows))
         self._set("clip_norm", check_clip_norm("clip_norm", self.clip_norm))

@@ -69,8 +69,11 @@ class DPMERF(Config):
     axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "features": Axis("D (features)", "100, 300, 1000, 3000")}
 
     def __post_init__(self) -> None:
-        if self.target is not None and not (isinstance(self.target, str) and self.target):
-            raise ParameterError("target", self.target, "the name of a column, or None")
+        why = "the name of a column, or None"
+        if self.target is not None:
+            self._set("target", checks.text("target", self.target, why))
+        if self.target == "":
+            raise ParameterError("target", self.target, why)
         self._set("features", checks.whole("features", self.features, 2, 100_000))
         self._set("rows", checks.whole_or_none("rows", self.rows))
 

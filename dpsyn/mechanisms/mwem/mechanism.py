@@ -145,13 +145,13 @@ class MWEM(Categories):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("degree", checks.whole("degree", self.degree))
-        checks.choice("measured", self.measured, get_args(Measured))
+        self._set("measured", checks.choice("measured", self.measured, get_args(Measured)))
         self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
         self._set("replays", checks.whole("replays", self.replays, 0, 1_000))
         self._set("start_share", checks.number("start_share", self.start_share, 0.0, below=1.0))
         if self.start_share:
             checks.share("start_share", self.start_share)
-        checks.choice("output", self.output, get_args(Output))
+        self._set("output", checks.choice("output", self.output, get_args(Output)))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
         """T rounds, half for choosing and half for measuring, with what the number of rows and the start leave.

@@ -184,7 +184,7 @@ class NoisyReweighting(Config):
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
-            checks.choice(name, getattr(self, name), allowed)
+            self._set(name, checks.choice(name, getattr(self, name), allowed))
         self._set("degree", checks.whole("degree", self.degree))
         self._set("refinements", checks.whole("refinements", self.refinements, 0, 10_000))
         for name in ("rows", "reduced_space_size"):

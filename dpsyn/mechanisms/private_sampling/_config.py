@@ -105,10 +105,11 @@ class PrivateSampling(Config):
         for name in ("rows", "reduced_space_size"):
             self._set(name, checks.whole_or_none(name, getattr(self, name)))
         if self.space is not None:
-            checks.choice("space", self.space, ("auto", *SPACES))
+            self._set("space", checks.choice("space", self.space, ("auto", *SPACES)))
         self._set("histogram_share", checked_share(self.histogram_share))
         if self.scheduler is not None:
-            checks.text("scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads")
+            why = "an address such as 'tcp://127.0.0.1:8786', or None for threads"
+            self._set("scheduler", checks.text("scheduler", self.scheduler, why))
 
     @classmethod
     def as_it_comes(cls, rows: int, target: str | None) -> PrivateSampling:

@@ -141,7 +141,7 @@ class LossMeter:
     ) -> None:
         checks.instance("config", config, PrivateSampling, "a dpsyn.PrivateSampling")
         checks.instance("table", table, Table, "a dpsyn.Table")
-        checks.choice("neighbouring", neighbouring, get_args(Neighbouring))
+        neighbouring = checks.choice("neighbouring", neighbouring, get_args(Neighbouring))
         generator = checks.generator("generator", generator)
         table = table.with_domain(without_calendar(table.domain))
         self.rows = config.rows or 1
@@ -243,7 +243,7 @@ class LossMeter:
         Raises:
             ParameterError: an unknown method, or fewer than one try.
         """
-        checks.choice("method", method, get_args(Search))
+        method = checks.choice("method", method, get_args(Search))
         tries = checks.whole("tries", tries, 1, _MOST_TRIES)
         generator = checks.generator("generator", generator) or np.random.default_rng()
         existing = self.neighbours.count(self.neighbouring)

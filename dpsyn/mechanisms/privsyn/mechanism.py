@@ -71,7 +71,7 @@ class PrivSyn(Categories):
         self._set("table_cells", checks.whole("table_cells", self.table_cells, 1, 10**7))
         self._set("rounds", checks.whole("rounds", self.rounds, 1, 10_000))
         if isinstance(self.selection, str):
-            checks.choice("selection", self.selection, get_args(Selection))
+            self._set("selection", checks.choice("selection", self.selection, get_args(Selection)))
             return
         why = f"{' or '.join(map(repr, get_args(Selection)))}, or sets of column names, such as (('age', 'smokes'),)"
         sets = [checks.items("selection", table, why) for table in checks.items("selection", self.selection, why)]

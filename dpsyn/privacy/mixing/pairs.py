@@ -91,7 +91,7 @@ def mixed_classes(
     Raises:
         ParameterError: a number is out of range, or the sequences differ in length.
     """
-    checks.choice("variant", variant, VARIANTS)
+    variant = checks.choice("variant", variant, VARIANTS)
     order_of_mixture = checks.whole("order_of_mixture", order_of_mixture, why="records per average")
     counts, rows = _per_class("class_counts", class_counts), _per_class("rows_per_class", rows_per_class)
     length = max(len(counts or ()), len(rows or ())) or 2
@@ -141,7 +141,7 @@ def dominating(classes: Sequence[MixedClass], change: Change, variant: Variant) 
     Raises:
         ParameterError: an unknown kind of change, or a change of label where there is one class.
     """
-    checks.choice("neighbouring", change, CHANGES)
+    change = checks.choice("neighbouring", change, CHANGES)
     if change == "add_remove":
         alone = _relevant(classes, 1)
         return [[Part("remove", c.lost, c.rows)] for c in alone] + [[Part("add", c.lost, c.rows)] for c in alone]

@@ -76,6 +76,17 @@ def test_runs_come_back(name: str) -> None:
     pd.testing.assert_frame_equal(back.release.rows, made.release.rows)
 
 
+def test_a_run_over_a_domain_that_nobody_confirmed_comes_back_with_its_classes() -> None:
+    table = dpsyn.read_table(pd.DataFrame({"sex": ["Female", "Male"] * 200, "age": np.arange(400) % 90}))
+    config = dpsyn.DPCDA(target="sex", order_of_mixture=2, rows=10, class_sizes={"Female": 50, "Male": 50})
+    release = config.calibrate(PrivacySpec(20.0, 1e-5), table.domain, n=table.n)(None, table)
+    made = MadeRelease(1, "mine", release, None, "people", table.domain, config=config)
+    (back,), _, set_aside = read_archive(archive_text([made], []).encode())
+    assert not set_aside
+    assert back.release.guarantee == release.guarantee
+    assert back.release.settings["classes"] == ["Female", "Male"]
+
+
 MEASURED = {
     "when": "2024-01-02T03:04:05+00:00",
     "fingerprint": "f00",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import CellResult, Grid, Point
 from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, frontier, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import _apart, draw_curves
@@ -203,3 +204,9 @@ def test_labels_are_apart_in_their_order_and_inside(places: list[float]) -> None
     assert all(-0.01 <= y <= 320.01 for y in found)
     if all(places[b] - places[a] >= 14 for a, b in pairwise(order)):
         assert found == pytest.approx(places)
+
+
+@pytest.mark.parametrize("wrong", [3, [], "lines", {"a": 1.0}, {"a": {"b": "high"}}, {"a": {1: 1.0}}, {1: {}}])
+def test_what_is_drawn_beside_a_measure_is_numbers_by_name(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^references = "):
+        Results([], Grid({"B": config_class("mwem")()}, PrivacySpec(1.0)), wrong)

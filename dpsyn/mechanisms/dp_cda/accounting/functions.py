@@ -25,7 +25,7 @@ from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
 from dpsyn.privacy.mixing import exact as mixing
-from dpsyn.privacy.mixing.pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
+from dpsyn.privacy.mixing.pairs import CHANGES, VARIANTS, Change, Variant, check_clip_norm, dominating, mixed_classes
 from dpsyn.privacy.mixing.pld import smallest_multiplier
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
@@ -75,7 +75,8 @@ def dp_cda_epsilon(
         ParameterError: an argument is out of range, or the accountant does not cover the case; the message says what does.
     """
     classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
-    noise_scale, tolerance = checks.number("noise_scale", noise_scale, 0.0), _checked(accountant, tolerance)
+    noise_scale, tolerance = checks.number("noise_scale", noise_scale, 0.0), checks.number("tolerance", tolerance, 1e-6, 0.5)
+    accountant, neighbouring, variant = _plain(accountant, neighbouring, variant)
     delta, clip, order_of_mixture = mixing.checked_delta(delta), check_clip_norm("clip", clip), int(order_of_mixture)
     multiplier = mixing.noise_multiplier(
         order_of_mixture=order_of_mixture, sigma=noise_scale, clip_norm=clip, variant=variant
@@ -111,7 +112,8 @@ def dp_cda_noise_scale(
         CalibrationError: no σ reaches the target by this accountant; the message names an ε that can be reached.
     """
     classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
-    epsilon, tolerance = checks.number("epsilon", epsilon, above=0.0), _checked(accountant, tolerance)
+    epsilon, tolerance = checks.number("epsilon", epsilon, above=0.0), checks.number("tolerance", tolerance, 1e-6, 0.5)
+    accountant, neighbouring, variant = _plain(accountant, neighbouring, variant)
     delta, clip, order_of_mixture = mixing.checked_delta(delta), check_clip_norm("clip", clip), int(order_of_mixture)
     if accountant == "exact":
         return mixing.calibrate_sigma(
@@ -153,9 +155,12 @@ def dp_cda_noise_scale(
     return unit * smallest_multiplier(epsilon_of, epsilon, guess, max(tolerance, 1e-4)) * (1 + 1e-12)
 
 
-def _checked(accountant: Accountant, tolerance: float) -> float:
-    checks.choice("accountant", accountant, ACCOUNTANTS)
-    return checks.number("tolerance", tolerance, 1e-6, 0.5)
+def _plain(accountant: Accountant, neighbouring: Change, variant: Variant) -> tuple[Accountant, Change, Variant]:
+    return (
+        checks.choice("accountant", accountant, ACCOUNTANTS),
+        checks.choice("neighbouring", neighbouring, CHANGES),
+        checks.choice("variant", variant, VARIANTS),
+    )
 
 
 def _published_totals(
