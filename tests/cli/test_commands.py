@@ -393,6 +393,16 @@ def test_where_standard_output_is_closed_nothing_is_done(here: Path) -> None:
     assert b"standard output is closed" in found.stderr
 
 
+@pytest.mark.parametrize("words", ["schema -", "generate - -o x.csv", "verify -"])
+def test_where_standard_input_is_closed_nothing_is_read(here: Path, words: str) -> None:
+    found = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m dpsyn.cli {words} <&-"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == terminal.INPUT
+    assert found.stderr == "dpsyn: standard input is closed, and nothing can be read there: name a file\n"
+    assert not list(here.glob("x*"))
+
+
 def test_what_never_ends_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_most", 1 << 28)
     found = run("generate", "/dev/zero", "-o", "x.csv", code=terminal.INPUT)
