@@ -483,8 +483,6 @@ def _day_number(bound: object) -> object:
 def _listed(field: str, value: object) -> tuple[Any, ...]:
     values = value.tolist() if isinstance(value, pd.Index | pd.Series) else value
     why = "a list of values in the order of their codes"
-    if isinstance(values, set | frozenset):
-        raise ParameterError(field, values, why)
     return tuple(plain(member) for member in checks.items(field, values, why))
 
 

@@ -137,10 +137,11 @@ def instance(field: str, value: object, kind: type[Any], why: str, *, optional: 
 
 
 def items(field: str, value: object, why: str) -> list[Any]:
-    """The members of a sequence; a text, a mapping and a single number are none."""
+    """The members of a sequence; a text, a mapping, a single number, and a set, which has another order in every process,
+    are none."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return list(value)
-    if isinstance(value, Sequence | set | frozenset | range) and not isinstance(value, str | bytes):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         if len(value) > MOST_ITEMS:
             raise ParameterError(field, value, f"{why}, of at most {MOST_ITEMS:,}")
         return list(value)

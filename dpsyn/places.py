@@ -1,9 +1,45 @@
-"""Where the files are that are no modules: the app's pages, the bundled data, the documents."""
+"""Where the files are that are no modules: the app's pages, the bundled data, the documents; and how files are written."""
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 _BUNDLE = Path(__file__).parent / "bundle"
 HOME = _BUNDLE if _BUNDLE.is_dir() else Path(__file__).parents[1]
 """The folder of ``app.py``: the checkout, or in an installed package the copy that ``setup.py`` puts beside the modules."""
+
+
+def write_whole(files: Mapping[Path, bytes]) -> None:
+    """Write files that belong together: none takes its place before all are whole beside it, and what was there stays till
+    then. Permissions of what is replaced stay; devices and pipes are written as they are.
+
+    Raises:
+        OSError: one cannot be written; none was replaced.
+    """
+    beside: dict[Path, Path] = {}
+    regular = {path: Path(os.path.realpath(path)) for path in files if path.is_file() or not path.exists()}
+    try:
+        for path, real in regular.items():
+            with tempfile.NamedTemporaryFile(dir=real.parent, prefix=".", suffix=".part", delete=False) as file:
+                beside[real] = Path(file.name)
+                file.write(files[path])
+                file.flush()
+                os.fsync(file.fileno())
+            if real.exists():
+                there = real.stat()
+                with suppress(OSError, AttributeError):  # who may not give a file away, or on Windows, keeps it
+                    os.chown(beside[real], there.st_uid, there.st_gid)
+                beside[real].chmod(stat.S_IMODE(there.st_mode))
+        for path in files:
+            if path not in regular:
+                path.write_bytes(files[path])
+        for real, part in beside.items():
+            part.replace(real)
+    finally:
+        for part in beside.values():
+            part.unlink(missing_ok=True)

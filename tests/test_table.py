@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpsyn
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, InputError, ParameterError
@@ -158,3 +159,21 @@ def test_what_is_said_of_reading_is_kept_and_only_frames_have_codes() -> None:
     with pytest.raises(ParameterError) as caught:
         DOMAIN.encode([("x", 3)])  # type: ignore[arg-type]
     assert caught.value.field == "frame"
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda names: table().project(names),
+        DOMAIN.project,
+        lambda names: read_table(table().frame, columns=names),
+        lambda names: dpsyn.NoisyReweighting(tables=[names]),
+        lambda names: dpsyn.PrivSyn(selection=[names]),
+    ],
+)
+def test_sets_are_no_lists(take: Callable[[object], object]) -> None:
+    """Their order is another one in every process, and with it that of columns and tables, and a release with a seed."""
+    take(["n", "a"])
+    for names in ({"n", "a"}, frozenset(["n", "a"])):
+        with pytest.raises(ParameterError):
+            take(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -33,7 +34,7 @@ from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, remark, say
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS
-from dpsyn.places import HOME
+from dpsyn.places import HOME, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,7 +188,7 @@ def schema(
         if output is None:
             click.echo(text, nl=False)
         else:
-            output.write_text(text, encoding="utf-8")
+            write_whole({output: text.encode()})
             todo = ": correct it, and set public to true in the columns that you know without these rows"
             note(f"wrote {output}{todo if own and not domain.is_public else ''}")
 
@@ -273,7 +274,7 @@ def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | 
     return place, record
 
 
-def _write_parquet(rows: pd.DataFrame, place: Path) -> None:
+def _parquet(rows: pd.DataFrame) -> bytes:
     """Dates as days; as texts what is of several types, or larger than 64 bits, which Parquet has not."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -288,7 +289,9 @@ def _write_parquet(rows: pd.DataFrame, place: Path) -> None:
         columns[str(name)] = found.cast(pa.date32()) if pa.types.is_timestamp(found.type) else found
     if texts:
         note(f"Parquet has no columns of several types: {', '.join(texts)} became text")
-    parquet.write_table(pa.table(columns), place)
+    written = io.BytesIO()
+    parquet.write_table(pa.table(columns), written)
+    return written.getvalue()
 
 
 @dpsyn.command()
@@ -337,15 +340,16 @@ def generate(
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
-        if record is not None:  # first, so that no rows are written over by such that have none
-            text = json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)
-            record.write_text(f"{text}\n", encoding="utf-8")
-        if place is not None and place.suffix.lower() in PARQUET:
-            _write_parquet(release.rows, place)
-        elif place is not None:
-            place.write_bytes(escape.csv(release.rows, guarded=guard))
-        else:
-            sys.stdout.buffer.write(escape.csv(release.rows, guarded=guard))
+        parquet = place is not None and place.suffix.lower() in PARQUET
+        made = _parquet(release.rows) if parquet else escape.csv(release.rows, guarded=guard)
+        files: dict[Path, bytes] = {}
+        if record is not None:
+            files[record] = f"{json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)}\n".encode()
+        if place is not None:
+            files[place] = made
+        write_whole(files)  # the record first, and not after rows that go to standard output
+        if place is None:
+            sys.stdout.buffer.write(made)
         note_formulas(release.rows, guarded=guard)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
@@ -484,13 +488,15 @@ def experiment(
     folder = Path(grid).with_suffix(".results") if output is None else output
     with terminal.written(table, figure, force=force, read=files):
         results, code = run(grid, plan, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
+        made: dict[Path, bytes] = {}
         if table is not None:
             from dpsyn import escape
             from dpsyn.evaluation.experiments import results_frame
 
-            table.write_bytes(escape.csv(results_frame(results)))
+            made[table] = escape.csv(results_frame(results))
         if figure is not None:
-            results.figure().write_html(figure)
+            made[figure] = results.figure().to_html().encode()
+        write_whole(made)
     if as_json:
         say_json({"folder": str(folder), "results": [result.to_dict() for result in results]})
     else:

@@ -99,6 +99,8 @@ def described(
 
 def bytes_of(source: str) -> bytes:
     if source == STDIN:
+        if sys.stdin is None:
+            raise DataError("standard input is closed, and nothing can be read there: name a file")
         return within_memory(sys.stdin.buffer, "standard input")
     try:
         with Path(source).open("rb") as stream:

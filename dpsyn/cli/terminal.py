@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -258,6 +259,8 @@ def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None])
                 raise DataError(f"{quoted(str(path))} is there already: take another name, or --force to write over it")
             try:
                 path.open("ab").close()
+                if there and path.is_file():
+                    tempfile.TemporaryFile(dir=real.parent).close()
             except OSError as fault:
                 raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
             made += [] if there else [path]

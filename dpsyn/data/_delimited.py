@@ -51,8 +51,7 @@ class Delimited:
 
     def __init__(self, text: Text, *, tabs: bool, known: Sequence[str] = ()) -> None:
         self.text = text
-        with text.open() as stream:
-            tabs = tabs and b"\t" in stream.readline()
+        tabs = tabs and "\t" in _first_lines(text.open)[0]
         if text.separator and text.separator not in SEPARATORS:
             raise DataError(
                 f"the first line says that {text.separator!r} separates the values; use one of {' '.join(',;|')} or tabs",
@@ -297,20 +296,23 @@ def _guess_separator(text: Open, first_line: int) -> str:
     return _single(text, alone, first_line)
 
 
-def _first_lines(text: Open) -> list[bytes]:
-    with text() as stream:
+def _first_lines(text: Open) -> list[str]:
+    """Whatever ends a line: a carriage return alone, too."""
+    with text() as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
         return list(islice(stream, _SAMPLE))
 
 
 def _raw_widths(text: Open, separator: str) -> list[int]:
-    return [line.count(separator.encode()) + 1 for line in _first_lines(text) if line.strip()] or [1]
+    return [line.count(separator) + 1 for line in _first_lines(text) if line.strip()] or [1]
 
 
 def _single(text: Open, widths: dict[str, Counter[int]], first_line: int) -> str:
     """A first line that nothing cuts: one column, unless the lines below plainly have several."""
     for separator, counts in widths.items():
         width, share = counts.most_common(1)[0] if counts else (1, 0)
-        numbers = separator == "," and all(re.fullmatch(rb"\s*[+-]?\d+(,\d+)?\s*", line) for line in _first_lines(text)[1:])
+        numbers = separator == "," and all(
+            re.fullmatch(r"\s*[+-]?\d+(,\d+)?\s*", line, re.ASCII) for line in _first_lines(text)[1:]
+        )
         if width > 1 and share >= 0.9 * counts.total() and not numbers:
             raise DataError(
                 f"line {first_line} holds one value, but the lines below hold {width} separated by {SEPARATORS[separator]}; "

@@ -45,8 +45,10 @@ class CountedTable(Shown):
     """Private rows that stay where they are, together with their public domain; :func:`dpsyn.read_table` makes one.
 
     Every cell counts as in a :class:`~dpsyn.table.Table` of the same rows, so mechanisms that need counts alone give the
-    same release for the same seed. Others have the engine hand over the rows (:meth:`loaded`). Rows must not change while
-    they are counted: a change of their number, or of how often a column has a value, is found and ends the run.
+    same release for the same seed. Others have the engine hand over the rows (:meth:`loaded`), in the order of their file or
+    table where there is one, else in that of their values: what mechanisms do with rows is the same in law in any order.
+    Rows must not change while they are counted: a change of their number, or of how often a column has a value, is found
+    and ends the run.
 
     Attributes:
         engine: who counts.
@@ -150,16 +152,15 @@ class CountedTable(Shown):
             DataError: they do not fit.
         """
         check_memory(self.name, self.n, len(self.domain))
-        table = self._handed_over("")
+        table = self._handed_over()
         if table.n != self.n:
             raise DataError(CHANGED)
         return table
 
-    def _handed_over(self, some: str, most: int | None = None) -> Table:
-        """Rows in memory as the engine has them, those of a condition, and at random at most so many."""
+    def _handed_over(self, share: float = 1.0, most: int | None = None) -> Table:
+        """Rows in memory as the engine has them, about such a share of them, and at random at most so many."""
         cells = [one.cell if isinstance(one, Listed) else name_of(one.attribute.name) for one in self._cells]
-        named = ", ".join(f"{cell} AS c{j}" for j, cell in enumerate(cells))
-        found = self.engine.ask(f"SELECT {named} FROM {ROWS}{some}").combine_chunks()
+        found = self.engine.rows(cells, share).combine_chunks()
         if most is not None and len(found) > most:
             found = found.take(np.sort(np.random.default_rng(0).choice(len(found), most, replace=False)))
         frame = {one.attribute.name: one.column(found.column(j).combine_chunks()) for j, one in enumerate(self._cells)}
@@ -240,8 +241,7 @@ class CountedTable(Shown):
     def drawn(self) -> Table:
         """Rows in memory, drawn by the engine without replacement, for what counts do not say: all, if they are few."""
         most = min(MOST_DRAWN, max(1, _MOST_CELLS // len(self.domain)))
-        some = f" WHERE random() < {_TO_SPARE * most / self.n:.12f}" if self.n > _TO_SPARE * most else ""
-        return self._handed_over(some, most)
+        return self._handed_over(_TO_SPARE * most / self.n, most)
 
     @property
     def mark(self) -> bytes:

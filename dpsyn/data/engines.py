@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -28,6 +29,8 @@ ROWS = "dpsyn_rows"
 COUNT = "CAST(count(*) AS BIGINT)"
 _BYTE_BY_BYTE = {"duckdb": "C", "postgres": "C", "sqlite": "BINARY"}
 """The collation of an engine by which different texts are never equal."""
+_IN_ORDER = {"PROJECTION", "FILTER", "SEQ_SCAN", "PARQUET_SCAN", "READ_CSV", "PANDAS_SCAN", "PYTHON_ARROW_SCAN"}
+"""Steps of DuckDB's plans that give rows in one order every time they are read one after the other."""
 _WITH_GROUPING_SETS = ("bigquery", "databricks", "duckdb", "oracle", "postgres", "pyspark", "snowflake", "trino")
 
 
@@ -124,6 +127,20 @@ class Engine(ABC):
         with self._listening():
             yield from self._stream(sql)
 
+    def rows(self, cells: Sequence[str], share: float = 1.0) -> pa.Table:
+        """Some cells of all rows, or of about such a share of them, drawn at random.
+
+        They are in the order of the source where it has one, else in that of the values.
+        """
+        columns = [f"c{j}" for j in range(len(cells))]
+        named = ", ".join(f"{cell} AS {column}" for cell, column in zip(cells, columns, strict=True))
+        with self._listening():
+            return self._rows(named, columns, share)
+
+    @abstractmethod
+    def _rows(self, named: str, columns: list[str], share: float) -> pa.Table:
+        """See :meth:`rows`."""
+
     @contextmanager
     def _listening(self) -> Iterator[None]:
         try:
@@ -170,6 +187,18 @@ class _DuckDB(Engine):
         counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
         counts[: len(found)] = found
         return counts
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether rows that are read one after the other come in one order every time."""
+        return True
+
+    def _rows(self, named: str, columns: list[str], share: float) -> pa.Table:
+        # A row that has its number as it is read is read in order, and drawn by its number it is drawn every time.
+        handed = f"SELECT {named} FROM {ROWS}{'' if self._in_order else ' ORDER BY ALL'}"
+        numbered = f"SELECT *, row_number() OVER () AS place FROM ({handed}) AS handed"
+        some = f" WHERE hash(place) < {int(share * 2**64)}" if share < 1 else ""
+        return self._answer(f"SELECT * FROM ({numbered}) AS numbered{some}").drop_columns("place")
 
 
 class Files(_DuckDB):
@@ -284,6 +313,16 @@ class Relation(_DuckDB):
                 "a table first, and hand in that"
             )
 
+    @property
+    def _in_order(self) -> bool:
+        def steps(plan: dict[str, Any]) -> Iterator[str]:
+            yield plan["name"]
+            for part in plan["children"]:
+                yield from steps(part)
+
+        (_, found), *_ = self._relation.query(ROWS, f"EXPLAIN (FORMAT json) FROM {ROWS}").fetchall()
+        return all(_IN_ORDER.issuperset(steps(plan)) for plan in json.loads(found))
+
     def _answer(self, sql: str) -> pa.Table:
         return self._relation.query(ROWS, sql).to_arrow_table()
 
@@ -318,6 +357,7 @@ class Kept(_DuckDB):
         connection = opened.enter_context(spilling(self._memory_limit))
         closed = weakref.finalize(self, opened.close)
         try:
+            connection.execute("SET preserve_insertion_order = true")
             connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, self._read()))
             connection.execute(f"CREATE TABLE {ROWS} AS FROM batches")
             _check_names(self.schema.names, connection.table(ROWS).columns)
@@ -389,3 +429,7 @@ class Ibis(Engine):
 
     def _stream(self, sql: str) -> Iterator[pa.RecordBatch]:
         yield from self._expression(sql).to_pyarrow_batches()
+
+    def _rows(self, named: str, columns: list[str], share: float) -> pa.Table:
+        some = f" WHERE random() < {share:.12f}" if share < 1 else ""
+        return self._expression(f"SELECT {named} FROM {ROWS}{some}").order_by(columns).to_pyarrow()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -327,6 +328,43 @@ def test_without_a_record_no_rows_are_written_over(here: Path) -> None:
     assert (here / "x.csv").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_on_a_full_disk_what_was_there_stays(here: Path, name: str) -> None:
+    def files() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in here.iterdir() if path.name != "loop"}
+
+    (here / "schema.json").write_bytes(b"mine")
+    run("generate", "leute.csv", "-o", name, *QUICK)
+    before = files()
+    words = {
+        8_000: ("generate", "leute.csv", "-o", name, "--rows", "10000", *QUICK),  # the record has room, the rows have not
+        100: ("schema", "leute.csv", "-o", "schema.json"),
+    }
+    assert len(before["x.record.json"]) < 8_000
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit, each in words.items():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
+        try:
+            said = run(*each, "--force", code=terminal.INPUT).stderr
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert "cannot be written: File too large" in said
+        assert files() == before
+
+
+def test_what_is_written_over_keeps_its_permissions_and_links(here: Path) -> None:
+    (here / "kept.json").write_text("mine")
+    (here / "kept.json").chmod(0o640)
+    (here / "link.json").symlink_to("kept.json")
+    run("schema", "leute.csv", "-o", "link.json", "--force")
+    assert (here / "link.json").is_symlink()
+    assert (here / "kept.json").stat().st_mode & 0o777 == 0o640
+    assert json.loads((here / "kept.json").read_text(encoding="utf-8"))["columns"]
+    (here / "new").touch()
+    run("schema", "leute.csv", "-o", "new.json")
+    assert (here / "new.json").stat().st_mode == (here / "new").stat().st_mode
+
+
 def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
     os.mkfifo(here / "pipe")
     for words, code in ((["feasibility", "-q"], terminal.NO), (["schema"], terminal.DONE)):
@@ -353,6 +391,16 @@ def test_where_standard_output_is_closed_nothing_is_done(here: Path) -> None:
     found = subprocess.run(["sh", "-c", words], stderr=subprocess.PIPE, check=False)
     assert found.returncode == terminal.INPUT
     assert b"standard output is closed" in found.stderr
+
+
+@pytest.mark.parametrize("words", ["schema -", "generate - -o x.csv", "verify -"])
+def test_where_standard_input_is_closed_nothing_is_read(here: Path, words: str) -> None:
+    found = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m dpsyn.cli {words} <&-"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == terminal.INPUT
+    assert found.stderr == "dpsyn: standard input is closed, and nothing can be read there: name a file\n"
+    assert not list(here.glob("x*"))
 
 
 def test_what_never_ends_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

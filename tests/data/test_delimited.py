@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpsyn
 from dpsyn.data._delimited import SEPARATORS, Delimited
 from dpsyn.data._text import look
 
@@ -26,7 +28,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     return draw(st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=6))
 
 
-@given(tables(), st.sampled_from(sorted(SEPARATORS)), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@given(tables(), st.sampled_from(sorted(SEPARATORS)), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 def test_what_was_written_is_read(rows: list[list[str]], separator: str, ending: str, quote_all: bool) -> None:
     if not quote_all:
         # The writer leaves a lone carriage return without quotes, and then it does end the line.
@@ -51,6 +53,18 @@ def test_a_mark_that_begins_a_cell_is_part_of_it(text: str) -> None:
 def test_rows_are_found_again_by_line() -> None:
     read, _ = read_delimited(b'\na,b\n1,"x\ny"\n\n2,z\n3,"w"\n')
     assert [read.line_of(row) for row in range(3)] == [3, 6, 7]
+
+
+@pytest.mark.parametrize("mark", [";", "|", "\t"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_marks_in_cells_separate_no_values_whatever_ends_the_lines(mark: str, ending: str, tmp_path: Path) -> None:
+    text = ending.join(['"a","b"', f'"x{mark}y{mark}z","1"', '"u","2"', ""]).encode()
+    read, columns = read_delimited(text)
+    assert (read.names, columns) == (("a", "b"), [[f"x{mark}y{mark}z", "u"], ["1", "2"]])
+    for name in ("t.csv", "t.tsv"):
+        (tmp_path / name).write_bytes(text)
+        for in_place in (True, False):
+            assert dpsyn.read_table(tmp_path / name, in_place=in_place).domain.names == ("a", "b")
 
 
 @pytest.mark.parametrize("separator", sorted(SEPARATORS))

@@ -26,7 +26,7 @@ from dpsyn import Attribute, Domain, PrivacySpec
 from dpsyn.calendar import with_calendar
 from dpsyn.data import _sql, engines
 from dpsyn.data import in_place as in_place_module
-from dpsyn.data.counted import CountedTable
+from dpsyn.data.counted import MOST_DRAWN, CountedTable
 from dpsyn.data.large import file_statistics
 from dpsyn.errors import DataError, DomainError, DpsynError
 from dpsyn.mechanisms.noisy_reweighting import merged_tables
@@ -332,6 +332,50 @@ def test_a_mechanism_that_needs_rows_has_them_drawn():
     config = dpsyn.DPCDA(target="flag", rows=10, order_of_mixture=5)
     release = config.calibrate(PrivacySpec(5.0, 1e-5), counted.domain, counted.n)(None, counted)
     assert len(release.rows) == 10
+
+
+def many_groups() -> pa.Table:
+    generator = np.random.default_rng(0)
+    numbers = {"x": generator.integers(0, 100, 150_000), "y": generator.integers(0, 1_000, 150_000) / 4}
+    return pa.table({**numbers, "k": generator.integers(0, 2, 150_000) == 0})
+
+
+@pytest.mark.parametrize("source", ["file", "text", "relation", "out of order", "groups", "postgres"])
+def test_rows_are_handed_over_in_one_order_every_time(source, tmp_path, request):
+    """So a run with a seed can be repeated, from the same table and from another one of the same rows."""
+    table, path = many_groups(), tmp_path / ("a.csv" if source == "text" else "a.parquet")
+    orders = iter([("one_way", np.arange(len(table))), ("other_way", np.arange(len(table))[::-1])])
+
+    def opened() -> CountedTable:
+        if source in ("file", "text"):
+            return dpsyn.read_table(path, in_place=True, domain=domain)
+        if source == "postgres":
+            name, order = next(orders)
+            kept = request.getfixturevalue("postgres").create_table(name, table.take(order), temp=True)
+            return dpsyn.read_table(kept, domain=domain)
+        connection = duckdb.connect(config={"preserve_insertion_order": source != "out of order", "threads": 4})
+        connection.register("t", table)
+        rows_ = "SELECT * FROM t GROUP BY ALL" if source == "groups" else "FROM t"
+        return dpsyn.read_table(connection.sql(rows_), domain=domain)
+
+    whole = in_memory(table)
+    domain = whole.domain
+    if source == "text":
+        path.write_text(whole.frame.to_csv(index=False))
+    else:
+        parquet.write_table(table, path, row_group_size=5_000)
+    counted, other = opened(), opened()
+    for found in (counted.loaded(), other.loaded()):
+        wanted = counted.loaded() if source in ("groups", "postgres") else whole
+        np.testing.assert_array_equal(found.codes, wanted.codes)
+    assert len(counted.drawn.codes) == MOST_DRAWN
+    if source != "postgres":
+        np.testing.assert_array_equal(counted.drawn.codes, other.drawn.codes)
+    config = dpsyn.DPCDA(target="k", rows=10, order_of_mixture=5)
+    mechanism = config.calibrate(PrivacySpec(5.0, 1e-5), domain, counted.n)
+    releases = [mechanism(np.random.default_rng(5), one).rows for one in (counted, counted, other)]
+    pd.testing.assert_frame_equal(releases[0], releases[1])
+    pd.testing.assert_frame_equal(releases[0], releases[2])
 
 
 def test_rows_that_are_handed_over_are_what_was_inferred(tmp_path):

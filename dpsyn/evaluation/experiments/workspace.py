@@ -40,6 +40,7 @@ from dpsyn.evaluation.experiments.archive import (
 from dpsyn.evaluation.experiments.rows import rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.memory import within_memory
+from dpsyn.places import write_whole
 from dpsyn.schema import checked, read_json
 
 T = TypeVar("T")
@@ -166,18 +167,8 @@ class Workspace:
 
 def _write(path: Path, text: str) -> None:
     data = text.encode()
-    if path.exists() and path.read_bytes() == data:
-        return
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
-        beside = Path(file.name)
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        except OSError:
-            beside.unlink()
-            raise
-    beside.replace(path)
+    if not (path.exists() and path.read_bytes() == data):
+        write_whole({path: data})
 
 
 def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[T]:

@@ -88,7 +88,7 @@ class NoisyReweighting(Config):
         degree: d, the order of the statistics that are matched.
         statistics: ``"walsh"`` (binary domains), ``"contingency"`` (tables, any domain), ``"conjunctions"`` (monotone ones,
             any domain), or ``"auto"``: Walsh where the domain is binary, tables elsewhere.
-        tables: sets of column names whose contingency tables are matched, instead of all d-way tables. Where there are more
+        tables: lists of column names whose contingency tables are matched, instead of all d-way tables. Where there are more
             than 300 pairs of columns, noisy scores choose among them unless they are named here (degree 2, maximum entropy).
         family: statistics of one's own (:mod:`families`, :mod:`user_functions`), instead of the
             above.
@@ -201,7 +201,7 @@ class NoisyReweighting(Config):
         if (self.reduced_space == "public") != (self.public is not None):
             raise ParameterError("public", self.public is not None, "a table exactly where reduced_space='public'")
         if self.tables is not None:
-            why = "sets of column names, such as (('age', 'smokes'), ('age',))"
+            why = "lists of column names, such as (('age', 'smokes'), ('age',))"
             sets = [checks.items("tables", table, why) for table in checks.items("tables", self.tables, why)]
             self._set("tables", tuple(tuple(checks.text("tables", name, why) for name in table) for table in sets))
 

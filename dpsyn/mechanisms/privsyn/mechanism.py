@@ -45,7 +45,7 @@ class PrivSyn(Categories):
         table_cells: γ: pairs are combined into tables of at most so many cells.
         rounds: how many times the rows are changed towards every table.
         selection: ``"dense_marg"``, or ``"privbayes"``: the pairs of a network in which every column has one parent, by the
-            same noisy scores; or sets of column names, which must be public: their tables are measured as they are, and
+            same noisy scores; or lists of column names, which must be public: their tables are measured as they are, and
             what scores cost is theirs.
     """
 
@@ -73,7 +73,7 @@ class PrivSyn(Categories):
         if isinstance(self.selection, str):
             self._set("selection", checks.choice("selection", self.selection, get_args(Selection)))
             return
-        why = f"{' or '.join(map(repr, get_args(Selection)))}, or sets of column names, such as (('age', 'smokes'),)"
+        why = f"{' or '.join(map(repr, get_args(Selection)))}, or lists of column names, such as (('age', 'smokes'),)"
         sets = [checks.items("selection", table, why) for table in checks.items("selection", self.selection, why)]
         self._set("selection", tuple(tuple(checks.text("selection", name, why) for name in table) for table in sets))
         if not sets or any(not table or len(set(table)) < len(table) for table in sets):
