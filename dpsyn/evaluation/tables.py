@@ -92,7 +92,7 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
         else (errors.mean, errors.deviation, errors.quantiles)
     )
     share = attrgetter("real" if real else "share")
-    spike = max(errors.spikes, key=share, default=None)
+    spike = max(filter(share, errors.spikes), key=share, default=None)
     at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
     return {
         "Column": errors.column,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -184,7 +185,9 @@ def conditions_table(conditions: Sequence[Condition]) -> pd.DataFrame:
             "Condition": [c.label for c in conditions],
             "Actual": ["—" if c.assumed else power_of_ten(c.log_actual / LN10) for c in conditions],
             "Required": ["assumed" if c.assumed else _required(c) for c in conditions],
-            "Orders of magnitude": [None if c.assumed else c.slack_orders for c in conditions],
+            "Orders of magnitude": [
+                c.slack_orders if math.isfinite(c.slack_orders) and not c.assumed else None for c in conditions
+            ],
             "What would make it true (the rest fixed)": [humanise(c.fix) for c in conditions],
             "Concerns": [_GROUPS[c.group] for c in conditions],
             "Source": [c.source for c in conditions],

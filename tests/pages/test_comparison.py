@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -78,9 +80,32 @@ def test_releases_of_other_data_are_not_mixed_in(open_page):
     assert len(app.session_state["releases"]) == 1
 
 
+def test_releases_of_other_rows_of_the_same_name_are_of_other_data(open_page):
+    """A file of the same name, columns and values, and the same file with another share held out."""
+    app = generate(open_page("data"), "noisy_reweighting")
+    current = app.session_state["dataset"]
+    first = current.full.take(np.arange(1, current.full.n))
+    for other in (replace(current, held_out=0.5, revision=2), replace(current, table=first, full=first, revision=3)):
+        app.session_state["dataset"] = other
+        app = app.switch_page("comparison.py").run()
+        assert says_there_is_none(app)
+        said = " ".join(caption.value for caption in app.caption)
+        assert "the rows of the file that is open are others, or another share of them is held out" in said
+        app = app.switch_page("generator.py").run()
+        assert next(box.label for box in app.expander if box.label.startswith("Noisy")).endswith(", of other data")
+    app.session_state["dataset"] = replace(current, revision=4)
+    assert not says_there_is_none(app.switch_page("comparison.py").run())
+
+
 def read_file(app, attempt, data):
     app.file_uploader(key=f"runs_import_{attempt}").upload("runs.json", data, "application/json").run()
     return app.button(key="runs_read").click().run()
+
+
+def twice(data):
+    """The file with all that it holds standing there a second time."""
+    file = json.loads(data)
+    return json.dumps(file | {"runs": file["runs"] * 2}).encode()
 
 
 def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, monkeypatch, capsys):
@@ -115,7 +140,7 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
 
     finish_job(read_file(app, 1, b"{}"))
     assert any("Reading runs.json: this JSON file holds no dpsyn runs" in error.value for error in app.error)
-    read_file(app, 2, data)
+    read_file(app, 2, twice(data))
     assert app.session_state["releases"] == []  # a file of many claims would hold up the page
     finish_job(app)
     (back,) = app.session_state["releases"]

@@ -66,6 +66,7 @@ def test_every_column_has_the_real_rows_the_release_and_the_yardstick(measured):
         assert line["Commonest"].endswith(f": {percent(share)}")
     assert real["Commonest"].startswith("0: ")
     assert held["Commonest"].startswith("0: ")
+    assert not any(line["Commonest"].endswith(f": {percent(0)}") for _, line in shown.iterrows())
     assert pd.isna(real["Largest gap"])
     assert 0 < held["Largest gap"] < 0.2
 

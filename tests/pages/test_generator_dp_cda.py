@@ -102,5 +102,16 @@ def test_rows_are_made_class_by_class(open_page):
     assert made.release.settings["class_sizes"] == {"malignant": 100, "benign": 100}
 
 
+def test_the_table_of_classes_begins_with_the_bound_that_was_stated(open_page):
+    app = at(open_page)
+    app.toggle(key="cda_estimate").set_value(False).run()
+    app.number_input(key="cda_sizes").set_value(2).run()
+    for _ in range(2):
+        assert "class_sizes = 2 is not possible" in messages(app) or "2} is not possible" in messages(app)
+        assert "proven" not in messages(app)
+        next(t for t in app.toggle if t.label == "Set rows and sizes class by class").set_value(True)
+        quiet(app.run())
+
+
 def test_every_way_has_a_name():
     assert set(WAYS) == {"fixed_size", "poisson", "as_published"}

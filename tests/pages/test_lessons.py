@@ -245,7 +245,8 @@ def test_a_reveal_says_what_its_picture_shows_wherever_the_sliders_are(title, nu
         said, caption = step.question.reveal(chosen), step.picture(**chosen)[1]
         if title == "The cube":
             data = float(re.search(r"([+-][\d.]+) in the data", caption)[1])
-            assert ("more often" in said) == (data > 0)
+            assert "agree more often than they differ" in said
+            assert ("more often" in said.split("Now: ")[-1]) == (data > 0)
             assert said.endswith(f"{data:+.3f}.")
         elif title == "Noise against n":
             before, after = (float(found) for found in re.findall(r"0\.\d+", caption))

@@ -129,7 +129,12 @@ def _new(found: Archive, mark: Callable[[Kept], str]) -> list[Kept]:
     every: list[Kept] = [*found.releases, *found.experiments]
     here = {mark(thing) for thing in mine}
     kinds = {MadeRelease: "release", Experiment: "experiment"}
-    return [replace(t, number=visit.next_number(kinds[type(t)])) for t in every if mark(t) not in here]
+    new: list[Kept] = []
+    for thing in every:
+        if (own := mark(thing)) not in here:  # nor is it twice in what was found
+            here.add(own)
+            new.append(replace(thing, number=visit.next_number(kinds[type(thing)])))
+    return new
 
 
 def transfer() -> None:

@@ -301,7 +301,7 @@ class Experiment:
         cell = self._cells.get((result.label, result.value, result.repeat))
         if cell is None or cell.config.name != result.mechanism or (result.asked and result.asked != cell.asked):
             raise DataError(f"{self.name} has no such cell: {result.label} at {result.value:g}, run {result.repeat + 1}")
-        return replace(result, asked=cell.asked)
+        return replace(result, key=cell.key, asked=cell.asked)
 
 
 class Archive(NamedTuple):

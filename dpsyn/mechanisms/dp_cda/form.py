@@ -65,7 +65,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
         )
         return DPCDA.as_published(target, order, rows, scaling["clip_norm"]), spec
     with left:
-        classes = _class_by_class(current, target, order, way)
+        classes = _class_by_class(current, target, way)
     with right:
         sampler = widgets.pick(
             "Noise on the averages",
@@ -136,7 +136,7 @@ def _scaling(way: str) -> dict[str, Any]:
     return {"clip_norm": clip, "scaling": scaling, "scaling_share": share}
 
 
-def _class_by_class(current: Dataset, target: str, order: int, way: str) -> dict[str, Any]:
+def _class_by_class(current: Dataset, target: str, way: str) -> dict[str, Any]:
     """Rows and sizes of the classes, as arguments of the configuration."""
     rows = _rows(current)
     estimate = st.toggle(
@@ -173,19 +173,18 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> dict
         if shared == "equal":
             _share_of_a_class(rows, current.table.domain[target].size)
         return {"rows": rows, "rows_by": shared, "class_sizes": size, "count_share": share}
-    return _table(current, target, rows, size, order) | {"count_share": share}
+    return _table(current, target, rows, size) | {"count_share": share}
 
 
-def _table(current: Dataset, target: str, rows: int, size: int | None, order: int) -> dict[str, Any]:
+def _table(current: Dataset, target: str, rows: int, size: int | None) -> dict[str, Any]:
     """T_k, and N_k where it is stated, in a table that can be edited."""
     attribute = current.table.domain[target]
     lines = pd.DataFrame(
         {"class": [str(value) for value in attribute.categories], "rows": max(1, rows // len(attribute.categories))}
     )
-    least = None if size is None else max(size, order)
-    if least is not None:
-        lines["at least"] = least
-    cda_table_key = f"cda_table_{current.tag}_{target}_{rows}_{least or 0}"
+    if size is not None:
+        lines["at least"] = size
+    cda_table_key = f"cda_table_{current.tag}_{target}_{rows}_{size or 0}"
     edited = st.data_editor(
         _begun(cda_table_key, lines),
         hide_index=True,

@@ -84,6 +84,12 @@ def meaning(function: str) -> str:
     return f"{says} {function}: {average:+.3f}."
 
 
+def _asked(function: str) -> str:
+    """The answer, and what is multiplied now, where that is something else."""
+    answer = meaning(_SMOKES_BRONCHITIS)
+    return answer if function == _SMOKES_BRONCHITIS else f"{answer} Now: {meaning(function)}"
+
+
 def _averages(degree: int) -> tuple[Any, str]:
     columns = tuple(_FOUR)
     info = walsh_info(_run(columns, degree), [ASIA["bronc"], ASIA["dysp"]], 0.1, 6.0)
@@ -156,7 +162,7 @@ LESSONS = (
                     "Smokers get bronchitis more often. What is the average of smokes × bronchitis?",
                     ("Above 0", "0", "Below 0"),
                     0,
-                    meaning,
+                    _asked,
                     {"function": _FUNCTIONS[0]},
                 ),
                 lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _THREE, "is_cube_asia": _THREE},
