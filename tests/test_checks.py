@@ -111,3 +111,12 @@ def test_a_mapping_of_a_configuration_stays_as_it_was_checked() -> None:
         assert hash(same) == hash(config)
         with pytest.raises(TypeError, match="cannot be changed"):
             same.class_sizes["no"] = 900
+
+
+def test_a_release_has_fields_of_their_kinds_and_plain_names() -> None:
+    case = CASES["independent"]
+    release = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)(None, TABLE)
+    for name in ("rows", "guarantee", "diagnostics", "settings", "mechanism", "name", "config", "domain"):
+        with pytest.raises(ParameterError, match=f"^{name} = "):
+            replace(release, **{name: 3})
+    assert type(replace(release, name=Liar("mine")).name) is str
