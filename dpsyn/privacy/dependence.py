@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.spec import PrivacySpec
+
 Integers = npt.NDArray[np.int64]
+
+_FITS = 2**31
+"""The n from which on 2n² is no whole number of 64 bits."""
 
 
 def r_score(joint: Integers, *, rows_public: bool) -> int:
@@ -18,6 +24,8 @@ def r_score(joint: Integers, *, rows_public: bool) -> int:
         rows_public: a neighbour replaces a row.
     """
     rows = int(joint.sum())
+    # 2n² is the largest sum; what 64 bits do not hold would come out as something else.
+    joint = joint if rows < _FITS else joint.astype(object)
     far = int(np.abs(rows * joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum())
     return far if rows_public or not rows else far // rows
 
@@ -33,3 +41,13 @@ def r_moved(rows: int | None) -> int:
         rows: n, where it is public.
     """
     return 6 * rows + 4 if rows is not None else 4
+
+
+def check_rows(spec: PrivacySpec, n: int) -> None:
+    """For ``calibrate``: refuse more rows than :func:`r_score` counts in whole numbers of 64 bits.
+
+    Raises:
+        ParameterError: n is public, and 2n² is too large.
+    """
+    if spec.neighbouring == "replace_one" and n >= _FITS:
+        raise ParameterError("n", n, "below 2³¹, or a secret (neighbouring='add_remove'): scores grow with its square")

@@ -7,6 +7,9 @@ from functools import lru_cache
 
 from dpsyn.errors import ParameterError
 
+_NEGLIGIBLE = 1e-9
+"""An ε that costs nothing."""
+
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Smallest δ for which every ρ-zCDP mechanism is known to be (ε, δ)-DP.
@@ -52,3 +55,17 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+@lru_cache(maxsize=4096)
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Smallest ε, to ten digits and from above, for which ρ-zCDP implies (ε, δ)-DP; 0 where it does so at every ε > 0."""
+    if zcdp_delta(rho, _NEGLIGIBLE) <= delta:
+        return 0.0
+    low, high = _NEGLIGIBLE, 1.0
+    while zcdp_delta(rho, high) > delta:
+        low, high = high, 2 * high
+    while high - low > 1e-10 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_delta(rho, middle) > delta else (low, middle)
+    return high

@@ -22,6 +22,7 @@ from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.zcdp import zcdp_delta
 from tests.pages.test_share import at
 
 STEPS = [(title, at) for title, lesson in lessons().items() for at in range(1, len(lesson.steps) + 1)]
@@ -227,6 +228,16 @@ def test_what_the_lessons_say_of_their_numbers():
     assert sum(float(after.rstrip(".")) < float(before) for before, after, *_ in fits) >= 6  # "in nearly every draw"
     for box, shrinkage in (((0.25, 2.0), "0.67"), ((0.25, 4.0), "0.49"), ((0.25, 8.0), "0.49")):
         assert f"λ = {shrinkage}" in lessons()["What λ does"].steps[2].picture(floor=box[0], ceiling=box[1])[1]
+
+
+def test_what_many_draws_cost_is_never_less_than_the_rules_give():
+    step = lessons()["Privacy adds up"].steps[1]
+    for draws, epsilon in product(*(slider.values for slider in step.sliders)):
+        said = step.picture(draws=draws, epsilon=epsilon)[1]
+        added, squared = (float(found) for found in re.search(r": ([\d.]+) by adding ε, ([\d.]+) with", said).groups())
+        assert added == pytest.approx(draws * epsilon)
+        assert zcdp_delta(draws * epsilon**2 / 2, squared) <= 1e-5
+        assert zcdp_delta(draws * epsilon**2 / 2, 0.99 * squared) > 1e-5
 
 
 EPSILONS = lessons()["What ε does"].steps[1].sliders[0]

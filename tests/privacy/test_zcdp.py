@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
+from dpsyn.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (5.0, 1e-9), (10.0, 1e-5), (30.0, 1e-3)])
@@ -34,6 +34,16 @@ def test_never_claims_more_than_the_exact_gaussian_allows(epsilon, delta):
     assert exact(epsilon) <= delta
     true_epsilon = optimize.brentq(lambda e: exact(e) - delta, 0, epsilon)
     assert true_epsilon > 0.75 * epsilon
+
+
+@pytest.mark.parametrize("rho", [1e-9, 1e-4, 0.02, 0.5, 500.0, 1e6])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.3])
+def test_the_epsilon_of_a_rho_is_enough_and_no_less_is(rho, delta):
+    epsilon = zcdp_epsilon(rho, delta)
+    assert zcdp_delta(rho, max(epsilon, 1e-9)) <= delta
+    if epsilon:
+        assert zcdp_delta(rho, epsilon * (1 - 1e-9)) > delta
+        assert zcdp_rho(epsilon, delta) == pytest.approx(rho, rel=1e-8)
 
 
 def test_monotone():

@@ -11,7 +11,8 @@ from dpsyn.app.lessons.histogram import DATA, READS, VALID, bars, noisy, off, sh
 from dpsyn.kit import layers
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step, plain
 from dpsyn.notation import percent
-from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.zcdp import zcdp_epsilon
 
 _SEED, _DELTA = 5, 1e-5
 _DRAWS = (1, 3, 10, 30, 100, 300, 1_000)
@@ -29,13 +30,12 @@ def _averaged(draws: int, epsilon: float) -> tuple[Any, str]:
 def _total(draws: int, epsilon: float) -> tuple[Any, str]:
     """Total ε against the number of draws, by both ways to add up; log10 axes.
 
-    A draw that is ε-DP is (ε²/2)-zCDP; ρ adds up, and ρ costs the ε' with zcdp_rho(ε', δ) = ρ.
+    A draw that is ε-DP is (ε²/2)-zCDP, and ρ adds up.
     """
     import altair as alt
 
     counts = np.geomspace(1, 1_000, 40)
-    costs = np.geomspace(0.003, 300, 60)
-    by_squares = np.interp(counts, [2 * zcdp_rho(float(cost), _DELTA) / epsilon**2 for cost in costs], costs)
+    by_squares = np.array([zcdp_epsilon(count * epsilon**2 / 2, _DELTA) for count in counts])
     lines = {_SUM: epsilon * counts, _SQUARES: by_squares}
     table = pd.concat(
         [
@@ -54,13 +54,15 @@ def _total(draws: int, epsilon: float) -> tuple[Any, str]:
             **layers.line_channels(names),
         )
     )
-    least = float(np.interp(draws, counts, by_squares))
+    least = zcdp_epsilon(draws * epsilon**2 / 2, _DELTA)
     total = draws * epsilon
     better = min(total, least)
-    mark = layers.here(f"ε = {better:.2g}", np.log10(draws), np.log10(better), f"{draws} draws", x_domain, y_domain)
+    mark = layers.here(
+        f"ε = {rounded_up(better, 3)}", np.log10(draws), np.log10(better), f"{draws} draws", x_domain, y_domain
+    )
     return layers.finish(alt.layer(chart, *mark), "What all draws cost", legend_labels=names), (
-        f"{plain(draws)} draws at ε = {epsilon:g}: {total:g} by adding ε, {least:.2g} with δ = 10⁻⁵ by adding squares"
-        + (", the better of the two." if least < total else ": here adding ε is better.")
+        f"{plain(draws)} draws at ε = {epsilon:g}: {total:g} by adding ε, {rounded_up(least, 3)} with δ = 10⁻⁵ by adding "
+        "squares" + (", the better of the two." if least < total else ": here adding ε is better.")
     )
 
 

@@ -24,14 +24,13 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
 )
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
-from dpsyn.privacy.zcdp import zcdp_delta
+from dpsyn.privacy.zcdp import zcdp_epsilon
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict, judging
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import p_threshold, single_change, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
-_NEGLIGIBLE = 1e-9
 _NEXT_TO_NOTHING = 0.5
 """Error of a statistic in [-1, 1] from which on a promise says next to nothing: ignoring the data is within 1."""
 _Sides = Callable[[ReweightingSetting], tuple[float, float]]
@@ -147,15 +146,8 @@ def _epsilon_for_gaussian(setting: ReweightingSetting, slack: float) -> list[Rem
     rho = setting.rho * exp_of(-2 * slack)
     if not math.isfinite(rho):
         return [Remedy("epsilon", "at_least", None, now, reason="it would be too large for a number")]
-    if zcdp_delta(rho, _NEGLIGIBLE) <= setting.delta:
-        return []
-    low, high = _NEGLIGIBLE, 1.0
-    while zcdp_delta(rho, high) > setting.delta:
-        low, high = high, 2 * high
-    while high - low > 1e-10 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if zcdp_delta(rho, middle) > setting.delta else (low, middle)
-    return [Remedy("epsilon", "at_least", math.log(high) + 1e-9, now)]
+    needed = zcdp_epsilon(rho, setting.delta)
+    return [Remedy("epsilon", "at_least", math.log(needed) + 1e-9, now)] if needed else []
 
 
 def _log_of_parameter(setting: ReweightingSetting, parameter: str) -> float:

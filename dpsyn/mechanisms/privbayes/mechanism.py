@@ -17,7 +17,7 @@ from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score
 from dpsyn.notation import counted
-from dpsyn.privacy.dependence import r_moved, r_score
+from dpsyn.privacy.dependence import check_rows, r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -79,9 +79,10 @@ class PrivBayes(Categories):
         :mod:`dpsyn.mechanisms.privbayes.scores` prove.
 
         Raises:
-            ParameterError: there are so many columns that choosing one parent for each would take too long.
+            ParameterError: choosing one parent for each column would take too long, or there are too many rows.
         """
         domain, n, stage, budget = self._begun(spec, domain, n)
+        check_rows(spec, n)
         parents = next((p for p in range(self.parents, 0, -1) if candidates(len(domain), p) <= _MOST_CANDIDATES), 0)
         if not parents:
             allowed = f"so few that at most {_MOST_CANDIDATES:,} pairs of a column and a parent are to be scored"

@@ -17,7 +17,7 @@ from dpsyn.mechanisms.base import TABLES_ARE_PUBLIC, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
 from dpsyn.notation import counted
-from dpsyn.privacy.dependence import r_moved, r_score
+from dpsyn.privacy.dependence import check_rows, r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -86,9 +86,10 @@ class PrivSyn(Categories):
         :mod:`dpsyn.privacy.dependence` proves; a table is moved in one cell, or two where a row is replaced.
 
         Raises:
-            ParameterError: too many columns, or all tables of two columns do not fit into memory.
+            ParameterError: too many columns or rows, or all tables of two columns do not fit into memory.
         """
         domain, n, stage, budget = self._begun(spec, domain, n)
+        check_rows(spec, n)
         if len(domain) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored"
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
