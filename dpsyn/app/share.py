@@ -221,5 +221,5 @@ def _notebook(on_screen: str | None) -> None:
 
 def presentation() -> None:
     """The toggle, and larger type while it is on. The address keeps it."""
-    if st.toggle("Presentation", key=visit.PRESENT, bind="query-params", help="Larger type, for a projector."):
+    if st.toggle("Presentation", key=visit.PRESENT, help="Larger type, for a projector.", **widgets.SHARED):
         st.html(_LARGER)

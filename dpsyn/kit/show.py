@@ -36,10 +36,13 @@ def word_sizes(by: float = 1.0) -> dict[str, Any]:
 
 
 def larger_chart(chart: Any, by: float) -> Any:
-    """A copy of a finished Altair chart with room for words of ``by`` times their size; the sizes are set by the page."""
+    """A copy of an Altair chart with room for words of ``by`` times their size, which the page sets, where it has any."""
     import altair as alt
 
-    copy = surround(chart.copy(deep=True), **chart.usermeta[WORDS], by=by)
+    copy = chart.copy(deep=True)
+    if chart.usermeta is alt.Undefined:
+        return copy
+    copy = surround(copy, **chart.usermeta[WORDS], by=by)
     for layer in getattr(copy, "layer", [copy]):
         axis = None if layer.encoding is alt.Undefined or layer.encoding.y is alt.Undefined else layer.encoding.y["axis"]
         if isinstance(axis, alt.Axis) and axis["labelLimit"] is not alt.Undefined:

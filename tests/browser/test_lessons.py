@@ -125,6 +125,13 @@ def test_a_projector_of_1280_pixels_shows_every_page_and_large_words(page: Page,
         link = page.get_by_test_id("stTopNavLink").filter(has_text=re.compile(f"{name}$"))
         assert link.is_visible()
         assert link.evaluate("link => !link.closest('[inert]')")
+    for name in ("Data", "Start"):  # it stays on from page to page
+        page.get_by_test_id("stTopNavLink").filter(has_text=re.compile(f"{name}$")).click()
+        expect(page.get_by_role("heading", name="Synthetic rows" if name == "Start" else name)).to_be_visible(timeout=RUN)
+        settled(page)
+        expect(page.get_by_role("switch", name="Presentation")).to_be_checked()
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=RUN)
+    expect(page.get_by_role("button", name="Use my data")).to_be_visible()
 
 
 def test_the_address_holds_the_data_as_set_and_the_walsh_function(page: Page, app_url: str) -> None:

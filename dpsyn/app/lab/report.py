@@ -120,6 +120,8 @@ def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
         return [f"{made.label}: no verdict; it was made as published, and that has no guarantee."]
     if made.release.guarantee.status == "stated":
         return [f"{made.label}: no verdict; its claim and its settings are what a file states, and nobody has checked them."]
+    if offered(made.release.mechanism, "theorems:of_release") is None:
+        return [f"{made.label}: no verdict; the theorems say nothing of this mechanism."]
     try:
         verdict, asked = release_verdict(made, current)
     except ParameterError as fault:
@@ -146,10 +148,9 @@ def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict,
     settings = made.release.settings
     spec = PrivacySpec(**settings["requested"])
     stats, name = _statistics(made, current), made.release.mechanism
-    of_release = offered(name, "theorems:of_release")
-    if of_release is None:
-        raise ParameterError("mechanism", name, "one that the theorems are about")
-    part, asked, words = of_release(settings, made.release.rows, stats, current.parts[0].drawn.frame)
+    part, asked, words = offered(name, "theorems:of_release")(
+        settings, made.release.rows, stats, current.parts[0].drawn.frame
+    )
     neighbours = "replacing one of n rows" if spec.neighbouring == "replace_one" else "adding or removing a row"
     whole = settings.get("whole_domain") or settings.get("reduced_space") == "whole"
     drawn = (

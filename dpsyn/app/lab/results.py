@@ -159,8 +159,8 @@ def _curves(
         "The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
         "compared. The sampling floor is the error of a fresh real sample of the same size as the held-out "
-        "rows: a yardstick and no bound, since a curve can go below. Independent columns: the real rows with every column "
-        "shuffled by itself."
+        "rows: a yardstick and no bound, since a curve can go below. The line of independent columns, which is no "
+        "mechanism: the real rows with every column shuffled by itself."
     )
 
 

@@ -126,7 +126,7 @@ def _figures(inside: Inside) -> None:
             "σ, exact accounting": widgets.number(float(rounded_up(sigma, 3))),
             "σ, published but wrong": widgets.number(None if published is None else float(rounded_up(published, 3))),
             "Signal to noise of a row": widgets.number(inside.signal().to_noise(sigma)),
-            "Rows a class, Tₖ": " to ".join(f"{rows:,}" for rows in sorted({min(made), max(made)})),
+            "Rows a class, Tₖ": "–".join(f"{rows:,}" for rows in sorted({min(made), max(made)})),
             "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",
         }
     )
