@@ -43,8 +43,9 @@ class Table(Shown):
     """Private rows together with their public domain.
 
     ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a value outside the
-    domain is found here and nowhere later: neither rows nor codes can be changed afterwards. ``notes`` are what reading the
-    rows had to decide, in full sentences.
+    domain is found here and nowhere later. Writing into ``frame`` changes a copy, as pandas copies on write, and codes are
+    read-only; what goes past pandas (``.array``, memory that a frame was made of with ``copy=False``) must be left alone.
+    ``notes`` are what reading the rows had to decide, in full sentences.
 
     Raises:
         DomainError: a column is absent or there twice, or a value lies outside the domain.

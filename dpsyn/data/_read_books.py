@@ -81,8 +81,11 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
             whole = as_held.startswith(("Int", "UInt"))
             told[name] = Said("numeric", unit=1.0 if whole else None, any_number=True if as_held == "Float" else None)
         elif kind == "datetime":
-            timed = any(f"%{letter}" in str(column.get("datetime_format", "")) for letter in "HIMSfcXT")
-            told[name] = Said("date", notes=("of a time only the day is kept",) if timed else ())
+            written = str(column.get("datetime_format", ""))
+            notes = ["of a time only the day is kept"] if any(f"%{letter}" in written for letter in "HIMSfcXT") else []
+            if written and not written.startswith("%Y-%m-%d"):
+                notes.append(f"how it says that dates are written, {shown(written)}, is not used: write them as 2024-12-31")
+            told[name] = Said("date", notes=tuple(notes))
         else:
             left_out[name] = f"its sdtype is {shown(kind)}, which is neither numbers, dates nor categories"
     return told, left_out

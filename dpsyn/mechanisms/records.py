@@ -110,7 +110,7 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
             "the record has no settings to calibrate: they held functions or rows, or an earlier version wrote it"
         )
     rows, config = checks.whole("rows", found.get("rows", 1), 0), found.get("config")
-    if domain is not None:
+    if domain is not None and found.get("domain") is None:
         config = None if config is None else categories_by_number(config, domain, back=True)
         found["settings"] = categories_by_number(found["settings"], domain, back=True)
     outcome = recalibrated(found, config, domain, rows)

@@ -58,9 +58,12 @@ def upload(page: Page, name: str, data: bytes) -> None:
 
 def run_mechanism(page: Page, title: str) -> None:
     """From the settings of the Generator to the score card of a release."""
-    page.get_by_test_id("stMain").get_by_role("radio", name=title).click()
+    settled(page)
+    button = page.get_by_test_id("stMain").get_by_role("radio", name=title)
+    button.click()
     expect(page.get_by_text("The release will be")).to_be_visible(timeout=RUN)
     settled(page)
+    expect(button).to_be_checked()
     page.locator(".st-key-run button").click()
     scored(page)
     expect(page.get_by_role("heading", name=re.compile(f"^{title}"))).to_be_visible()

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsyn
@@ -186,6 +187,20 @@ def test_rows_of_a_class_may_be_lacking_only_where_noise_decides_which_classes_t
         assert verify(record).holds
         assert verify(changed(record, rows=10)).holds == lacking
         assert "it has 21 rows, and its settings give 20" in str(verify(changed(record, rows=21)))
+
+
+def test_a_category_that_is_called_like_the_number_of_one_stays_what_it_is() -> None:
+    """Numbers stand for categories only where a record has no domain."""
+    names = ("category 2 of 'x'", "category 1 of 'x'")
+    domain = dpsyn.Domain.of([dpsyn.Attribute("x", "categorical", names), dpsyn.Attribute("y", "numeric", lower=0, upper=1)])
+    rows = pd.DataFrame({"x": [*names] * 150, "y": np.linspace(0, 1, 300)})
+    for public in (True, False):
+        table = dpsyn.Table(rows, domain.confirmed() if public else domain)
+        config = dpsyn.DPCDA("x", rows={names[0]: 10, names[1]: 30}, order_of_mixture=2)
+        release = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), table.domain, n=300)(None, table)
+        found = verify(json.loads(json.dumps(release.record())), None if public else table.domain)
+        assert not found.contradiction
+        assert found.holds == public
 
 
 def test_an_unconfirmed_domain_is_not_written_down() -> None:
