@@ -19,6 +19,7 @@ DOMAIN = Domain.of(Attribute(name, "truth", ("n", "y"), public=True) for name in
 WIDE = Domain.of(Attribute(f"x{j}", "truth", ("n", "y"), public=True) for j in range(23))
 ROWS = Table(DOMAIN.decode(np.zeros((40, 3), dtype=np.int32), np.random.default_rng(0)), DOMAIN)
 TRIED = FunctionFamily([lambda codes: codes[:, 0]], WIDE.shape, low=0, high=1)
+OWN = type("Own", (FunctionFamily,), {"__module__": "elsewhere"})([lambda codes: codes[:, 0]], DOMAIN.shape, low=0, high=1)
 KNOWN = FunctionFamily([lambda codes: codes[:, 0]], DOMAIN.shape, low=0, high=1)
 """On rows so few they are evaluated, on all of them."""
 MIXING = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, noise_sampler="exact")
@@ -40,6 +41,7 @@ ASKED: list[tuple[Config, Neighbouring, list[str]]] = [
     (dpsyn.NoisyReweighting(public=ROWS, reduced_space="public"), "replace_one", [N, "rows of the reduced space were"]),
     (dpsyn.NoisyReweighting(tables=(DOMAIN.names[:2],)), "add_remove", ["tables that are measured were chosen without"]),
     (dpsyn.NoisyReweighting(family=KNOWN), "replace_one", [N]),
+    (dpsyn.NoisyReweighting(family=OWN), "replace_one", [N, "what their class"]),
     (dpsyn.NoisyReweighting(family=TRIED), "replace_one", [N, "one row at a time"]),
     (dpsyn.NoisyReweighting(family=TRIED), "add_remove", ["one row at a time"]),
     (dpsyn.NoisyReweighting(noise="as_published"), "replace_one", [N, "Real arithmetic"]),

@@ -30,6 +30,7 @@ FLOATING_POINT = (
 )
 _PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or made them, with the private rows."
 _ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
+_OWN_CLASS = "The sensitivities of the statistics are what their class, which is no part of dpsyn, says."
 _ROUNDING = 1e-9
 MARGINALS = "one-way marginals"
 _LEVELS = 8
@@ -368,4 +369,6 @@ def assumptions_of(
         found.append(_PUBLIC_ROWS)
     if not getattr(family, "row_by_row", True):
         found.append(_ROW_BY_ROW)
+    if not type(family).__module__.startswith("dpsyn."):
+        found.append(_OWN_CLASS)
     return tuple(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -197,11 +196,15 @@ def _asked(function: Function, codes: Codes) -> Floats:
 
 def _returned(function: Function, width: int | None, codes: Codes) -> Floats:
     """What a function returns, shape (n, width or 1); NaN for the rows on which it fails, which are found by halving."""
-    # Whatever it raises: that it did may depend on the data, and must not be seen.
-    with suppress(Exception), np.errstate(all="ignore"):
-        values = _asked(function, codes)
+    try:
+        with np.errstate(all="ignore"):
+            values = _asked(function, codes)
         if values.shape == ((len(codes),) if width is None else (len(codes), width)):
             return values.reshape(len(codes), width or 1)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  # that it raised anything may depend on the data, and must not be seen
+        pass
     if len(codes) <= 1:
         return np.full((len(codes), width or 1), np.nan)
     return np.concatenate([_returned(function, width, half) for half in np.array_split(codes, 2)])

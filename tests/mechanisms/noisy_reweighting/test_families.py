@@ -183,6 +183,12 @@ def fails_where_the_first_code_is_3(codes):
     return codes[:, 1] / 50
 
 
+def leaves_where_the_first_code_is_3(codes):
+    if (codes[:, 0] == 3).any():
+        raise SystemExit
+    return codes[:, 1] / 50
+
+
 def drops_rare_rows(codes):
     return codes[(codes[:, 0] != 3) | (codes[:, 1] != 7), 1] / 50
 
@@ -192,6 +198,7 @@ def drops_rare_rows(codes):
     [
         (fails_where_the_first_code_is_3, (4, 5)),
         (fails_where_the_first_code_is_3, (50,) * 6),
+        (leaves_where_the_first_code_is_3, (50,) * 6),
         (drops_rare_rows, (50,) * 6),  # no row that is tried when the family is made is such a row
     ],
 )
