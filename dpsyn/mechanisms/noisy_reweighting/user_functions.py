@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -191,20 +192,21 @@ def _asked(function: Function, codes: Codes) -> Floats:
     """What a function returns for rows that it can only read: writing into them would change the table for others."""
     rows = codes.view()
     rows.flags.writeable = False
-    return np.asarray(function(rows), dtype=np.float64)
+    try:
+        return np.asarray(function(rows), dtype=np.float64)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as raised:  # SystemExit and its like are faults as others
+        raise RuntimeError(repr(raised)) from raised
 
 
 def _returned(function: Function, width: int | None, codes: Codes) -> Floats:
     """What a function returns, shape (n, width or 1); NaN for the rows on which it fails, which are found by halving."""
-    try:
-        with np.errstate(all="ignore"):
-            values = _asked(function, codes)
+    # Whatever it raises: that it did may depend on the data, and must not be seen.
+    with suppress(Exception), np.errstate(all="ignore"):
+        values = _asked(function, codes)
         if values.shape == ((len(codes),) if width is None else (len(codes), width)):
             return values.reshape(len(codes), width or 1)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001  # that it raised anything may depend on the data, and must not be seen
-        pass
     if len(codes) <= 1:
         return np.full((len(codes), width or 1), np.nan)
     return np.concatenate([_returned(function, width, half) for half in np.array_split(codes, 2)])
