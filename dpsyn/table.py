@@ -151,8 +151,9 @@ class Table(Shown):
 
     @property
     def mark(self) -> bytes:
-        """What tells these rows from others, as private as they are."""
-        return self.codes.tobytes()
+        """What tells these rows from others, as private as they are: codes, and numbers and dates inside their bins."""
+        binned = [attribute for attribute in self.domain.attributes if attribute.is_binned]
+        return b"".join([self.codes.tobytes(), *(a.numbers(self._rows[a.name]).tobytes() for a in binned)])
 
     def prepared(self) -> Table:
         """Rows in memory need no preparation; those that an engine counts do."""

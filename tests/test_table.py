@@ -44,6 +44,13 @@ def test_what_was_checked_once_stays_as_it_is() -> None:
         Table(domain=DOMAIN)  # type: ignore[call-arg]
 
 
+def test_the_mark_of_rows_changes_with_a_number_inside_its_bin() -> None:
+    frame = table().frame
+    moved = Table(frame.assign(n=frame["n"].where(frame["n"] != 2, 2.5)), DOMAIN)
+    assert (moved.codes == table().codes).all()
+    assert moved.mark != table().mark == Table(frame, DOMAIN).mark
+
+
 def test_project_take_and_another_domain() -> None:
     assert table().project(["n"]).domain.names == ("n",)
     assert table().take(np.array([3, 1])).frame["n"].tolist() == [3, 1]

@@ -306,7 +306,7 @@ def calibrated(config: Calibrates[M_co], spec: PrivacySpec, table: AnyTable) -> 
 def _rows_of_its_own(config: object) -> str:
     """Public rows that a configuration holds; its text does not show them."""
     public = getattr(config, "public", None)
-    return "" if public is None else hashlib.sha256(public.codes.tobytes()).hexdigest()
+    return "" if public is None else hashlib.sha256(public.mark).hexdigest()
 
 
 PRESENT = "present"
