@@ -116,7 +116,9 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
         )
     path = Path(source)
     if os.path.isdir(path):
-        return _opened(Files(_files_in(path), path.name), name or path.name, domain, columns, wide)
+        files = _files_in(path)
+        table, dropped = _opened(Files(files, path.name), name or path.name, domain, columns, wide)
+        return replace(table, notes=(*table.notes, *_by_folders(path, files, table.engine.schema.names))), dropped
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
     try:
@@ -155,6 +157,13 @@ def _files_in(folder: Path) -> list[str]:
     if not found:
         raise DataError(f"the folder {str(folder)!r} holds no Parquet file")
     return sorted(found)
+
+
+def _by_folders(folder: Path, files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """A note on columns that folders name in which the files lie, such as region=north."""
+    folders = {part for file in files for part in Path(file).relative_to(folder).parts[:-1] if "=" in part}
+    lost = sorted({part.partition("=")[0] for part in folders} - set(names))
+    return (f"Left out, since folders alone name it and no file has it: {', '.join(map(quoted, lost))}.",) if lost else ()
 
 
 def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> Opened:

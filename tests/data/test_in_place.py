@@ -713,6 +713,15 @@ def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole
             dpsyn.read_table(path, in_place=in_place)
 
 
+@pytest.mark.parametrize("in_place", [True, None])
+def test_columns_that_folders_alone_name_are_told(in_place: bool | None, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"region": ["n", "s"] * 5, "sick": ["no", "yes", "no", "no", "yes"] * 2})
+    frame.to_parquet(tmp_path / "parts", partition_cols=["region"])
+    table = dpsyn.read_table(tmp_path / "parts", in_place=in_place)
+    assert table.domain.names == ("sick",)
+    assert table.notes[-1] == "Left out, since folders alone name it and no file has it: 'region'."
+
+
 @pytest.mark.parametrize("name", ["é" * 400, "a\0b", "nowhere.csv"])
 def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
     with pytest.raises(DataError, match="cannot be read"):
