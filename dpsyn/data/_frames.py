@@ -256,6 +256,8 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     """
     if attribute.is_binned:
         return _fit_binned(attribute, column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column, _ = _of_plain_categories(attribute.name, column)
     known = set(attribute.categories)
     if attribute.missing and "" not in known and not pd.api.types.is_numeric_dtype(column.dtype):
         nested = pd.api.types.is_object_dtype(column.dtype)  # perhaps: an array in a cell cannot be compared
@@ -434,20 +436,14 @@ def _identifiers(name: str, column: pd.Series[Any], weights: Weights | None) -> 
 
 def _categorical(name: str, column: pd.Series[Any]) -> Column:
     """The type lists its categories, used or not; their order is kept."""
-    listed = list(column.cat.categories)
-    if len(listed) > MAX_CATEGORIES:
+    if (count := len(column.cat.categories)) > MAX_CATEGORIES:
         raise WideColumnError(
-            f"column {quoted(name)} has {len(listed)} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
+            f"column {quoted(name)} has {count} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
             column=name,
         )
-    notes: tuple[str, ...] = ()
-    if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
-        kind = type(next(c for c in listed if not isinstance(c, str | bool | int | float | np.generic))).__name__
-        notes = (f"Column {quoted(name)}: its categories are of the type {kind}, and were turned into text.",)
-        listed = [text_of(c) for c in listed]
-        if len(set(listed)) < len(listed):
-            raise _unusable(name, "different categories that are the same when written")
-        column = column.cat.rename_categories(listed)
+    column, kind = _of_plain_categories(name, column)
+    notes = (f"Column {quoted(name)}: its categories are of the type {kind}, and were turned into text.",) if kind else ()
+    listed = list(column.cat.categories)
     empty = bool(column.isna().any())
     plain = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):
@@ -455,6 +451,19 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
         if fresh.attribute.kind == "truth" and len(listed) == 2:
             return fresh
     return Column(plain, Attribute(name, "categorical", tuple(listed), missing=empty), notes)
+
+
+def _of_plain_categories(name: str, column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
+    """The column with texts for categories such as intervals and moments, and their type; as it is, and nothing, where they
+    are texts, numbers and truth values."""
+    listed = list(column.cat.categories)
+    other = next((c for c in listed if not isinstance(c, str | bool | int | float | np.generic)), None)
+    if other is None:
+        return column, ""
+    written = [text_of(category) for category in listed]
+    if len(set(written)) < len(written):
+        raise _unusable(name, "different categories that are the same when written")
+    return column.cat.rename_categories(written), type(other).__name__
 
 
 def _arrow(name: str, column: pd.Series[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tempfile
@@ -27,7 +28,7 @@ _THREADS = 2
 ROWS = "dpsyn_rows"
 """What queries call the rows."""
 COUNT = "CAST(count(*) AS BIGINT)"
-_BYTE_BY_BYTE = {"duckdb": "C", "postgres": "C", "sqlite": "BINARY"}
+_BYTE_BY_BYTE = {"duckdb": "C", "postgres": "C"}
 """The collation of an engine by which different texts are never equal."""
 _IN_ORDER = {"PROJECTION", "FILTER", "SEQ_SCAN", "PARQUET_SCAN", "READ_CSV", "PANDAS_SCAN", "PYTHON_ARROW_SCAN"}
 """Steps of DuckDB's plans that give rows in one order every time they are read one after the other."""
@@ -385,6 +386,10 @@ class Ibis(Engine):
     def __init__(self, opened: Callable[[], Any], title: str) -> None:
         self.title, self._opened = title, opened
         with self._listening():
+            if self._live.get_backend().name == "sqlite":
+                raise DataError(
+                    f"{title!r}: SQLite is not counted in place, as its cells have no types; hand in table.to_pandas()"
+                )
             self.schema = self._live.schema().to_pyarrow()
 
     @cached_property
@@ -404,7 +409,13 @@ class Ibis(Engine):
     def _without_nan(self, number: str) -> str:
         if self._live.get_backend().name == "duckdb":
             return super()._without_nan(number)
-        return f"NULLIF({number}, CAST('NaN' AS DOUBLE))"
+        return f"NULLIF({number}, CAST('NaN' AS DOUBLE))" if self._knows_nan else number
+
+    @cached_property
+    def _knows_nan(self) -> bool:
+        """Whether the engine has it at all: to one that has not, it may be 0."""
+        (found,) = self.ask("SELECT CAST('NaN' AS DOUBLE) AS nan")["nan"].to_pylist()
+        return isinstance(found, float) and math.isnan(found)
 
     @property
     def _postgres(self) -> bool:

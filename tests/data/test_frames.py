@@ -356,3 +356,12 @@ def test_nested_cells_are_refused_under_any_domain(cell: Any, categories: Any) -
     domain = Domain.of([Attribute("x", "categorical", categories, missing=True)])
     with pytest.raises(DomainError, match="a list or another nested value"):
         read_table(pd.DataFrame({"x": column}), domain=domain)
+
+
+@pytest.mark.parametrize(
+    "cells", [pd.cut(pd.Series(range(60)), 5), pd.Series(pd.Categorical(pd.to_datetime(["2020-01-01"] * 2)))]
+)
+def test_categories_of_other_types_are_the_same_texts_under_the_domain_that_they_gave(cells: pd.Series) -> None:
+    frame = pd.DataFrame({"x": cells})
+    first = read_table(frame)
+    assert read_table(frame, domain=first.domain).codes.tolist() == first.codes.tolist()

@@ -713,6 +713,16 @@ def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole
             dpsyn.read_table(path, in_place=in_place)
 
 
+def test_a_table_of_sqlite_is_refused_as_its_cells_have_no_types() -> None:
+    import ibis
+
+    database = ibis.sqlite.connect()
+    database.raw_sql("create table t (pay real)")
+    database.raw_sql("insert into t values (0.0), (2.5)")
+    with pytest.raises(DataError, match="to_pandas"):
+        dpsyn.read_table(database.table("t"))
+
+
 @pytest.mark.parametrize("in_place", [True, None])
 def test_columns_that_folders_alone_name_are_told(in_place: bool | None, tmp_path: Path) -> None:
     frame = pd.DataFrame({"region": ["n", "s"] * 5, "sick": ["no", "yes", "no", "no", "yes"] * 2})

@@ -267,7 +267,8 @@ def _on_cluster(cells: Sequence[Cell], baseline: Baseline, scheduler: str, run: 
         from distributed import as_completed
 
         shared = client.scatter(baseline, broadcast=True)
-        of = {client.submit(run, cell, shared, key=f"dpsyn-{cell.key}", pure=False): cell for cell in cells}
+        # Keys of their own: a cell's key knows nothing of the rows, and a scheduler has one task a key for all its clients.
+        of = {client.submit(run, cell, shared, pure=False): cell for cell in cells}
         for future in as_completed(of, loop=client.loop):
             failure = future.exception()
             yield Event(of[future], future.result() if failure is None else _crashed(of[future], _unforeseen(failure)))
