@@ -24,6 +24,7 @@ def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
     ("claims", "said"),
     [
         ([claim()], "the one release of asia costs 1 under replacing one row."),
+        ([claim(0.12341)], "the one release of asia costs 0.1235 under replacing one row."),
         ([claim(0.1), claim(0.2)], "the 2 releases of asia together cost 0.3 under replacing one row."),
         (
             [claim(1, 1e-5, "add_remove"), claim(2, 1e-5, "add_remove")],
@@ -34,7 +35,10 @@ def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
             "the 2 releases of asia together cost 3 under replacing one row; under adding or removing one row, those made "
             "for replacing one promise nothing.",
         ),
-        ([claim(1, 0.6), claim(1, 0.6)], "the 2 releases of asia together cost everything, as their δ add up to 1 or more."),
+        (
+            [claim(1, 0.5), claim(1, 0.5), claim(neighbouring="add_remove")],
+            "the 3 releases of asia together cost everything, as their δ add up to 1 or more.",
+        ),
         (
             [claim(), claim(status="demonstration")],
             "asia: what was made as published, or with a seed, has no guarantee; publishing it costs everything; "
@@ -64,4 +68,7 @@ def test_private_statistics_add_to_it() -> None:
     drawn = [SimpleNamespace(name="asia", guarantee=claim(0.1))] * 3
     said = total(claim(), drawn=drawn)
     assert said == "the one release and the 3 draws of statistics of asia together cost 1.3 under replacing one row."
-    assert total(claim(), drawn=drawn, name="other").startswith("the one release of other costs 1 ")
+    assert total(claim(), drawn=drawn, name="other") == (
+        "the one release of other costs 1 under replacing one row; "
+        "the 3 draws of statistics of asia together cost 0.3 under replacing one row."
+    )

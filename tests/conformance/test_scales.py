@@ -28,6 +28,10 @@ def mixing(many: int) -> dpsyn.DPCDA:
     return dpsyn.DPCDA("c0", rows={0: many, 1: many}, class_sizes=9, order_of_mixture=9)
 
 
+def classes(many: int) -> dpsyn.Domain:
+    return dpsyn.Domain.of([dpsyn.Attribute("k", "categorical", tuple(range(many)), public=True), BITS[0]])
+
+
 Growing = dict[str, tuple[Callable[[int, float], float], Callable[[int], float]]]
 ROUNDS: Growing = {
     "choices of MWEM": (lambda many, delta: made(dpsyn.MWEM(rounds=many), delta).choice_scale, float),
@@ -42,6 +46,7 @@ COLUMNS: Growing = {
     "choices of AIM": (lambda many, delta: columns(dpsyn.AIM(), delta, many).first.choice_scale, float),
 }
 ROWS: Growing = {
+    "classes of DP-MERF": (lambda many, delta: made(dpsyn.DPMERF("k"), delta, classes(many)).noise_scale, lambda _: 1.0),
     # Where every record has a part in every row or step, as many of them are one with √T times the sensitivity.
     "steps of DP-GAN": (lambda many, delta: made(dpsyn.DPGAN(steps=many, sampling_rate=1.0), delta).multiplier, float),
     "rows of DP-Mix": (lambda many, delta: made(dpsyn.DPMix(rows=many, order_of_mixture=9), delta, n=9).noise_scale, float),

@@ -20,12 +20,17 @@ IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the 
 
 
 def check_box(floor: float, ceiling: float) -> None:
-    """Raise unless 0 < floor, 2·floor ≤ 1 ≤ ceiling - floor: otherwise even λ = 1 is infeasible."""
+    """Raise unless 0 < floor, 2·floor ≤ 1 ≤ ceiling - floor: otherwise even λ = 1 is infeasible.
+
+    Rounding is forgiven, but for a ceiling of 1, under which there is no room for draws in whole numbers.
+    """
     if not 0 < floor <= 0.5:
         raise ParameterError("floor", floor, "0 < floor <= 1/2, so that the uniform density fits above 2*floor")
-    if not 1 - 1e-12 <= ceiling - floor < math.inf:
+    if not (ceiling > 1 and 1 - 1e-12 <= ceiling - floor < math.inf):
         raise ParameterError(
-            "ceiling", ceiling, f"at least 1 + floor = {1 + floor:g}, so that the uniform density fits below ceiling - floor"
+            "ceiling",
+            ceiling,
+            f"above 1 and at least 1 + floor = {1 + floor:g}, so that the uniform density fits below ceiling - floor",
         )
 
 

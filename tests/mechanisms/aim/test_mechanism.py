@@ -75,6 +75,20 @@ def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(
         assert expected > 0 or costs[-2] < costs[-1] <= 2 * costs[-2]
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("still", [1, 30, 60, 68, 70, 71, 72, 73, 74])
+def test_no_more_is_spent_at_whatever_time_it_anneals(still: int, delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rounds move the model, the others do not."""
+    noise = Chosen(0)
+    monkeypatch.setattr(Budget, "mean_error", lambda self, scale: 1e12 if len(noise.at) > still else -1.0)
+    mechanism = dpsyn.AIM(rows=5).calibrate(dpsyn.PrivacySpec(1.0, delta), FIVE.domain, FIVE.n)
+    mechanism._run(noise, FIVE, lambda step, share: None)
+    budget, rounds = mechanism.budget, rounds_of(noise.calls)
+    assert len(rounds) > still
+    costs = [budget.choice_cost(choice.scale, 4) + budget.noise_cost(measured.scale) for choice, measured in rounds]
+    assert budget.noise_cost(noise.calls[0].scale, 5) + sum(costs) <= budget.total
+
+
 def test_the_first_scores_are_the_distances_from_independence_less_what_noise_adds() -> None:
     mechanism, noise, _ = watched(dpsyn.PrivacySpec(1.0, 1e-5))
     codes, (choice, _) = FIVE.codes, rounds_of(noise.calls)[0]

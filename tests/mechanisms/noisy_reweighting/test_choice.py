@@ -79,6 +79,28 @@ def test_no_neighbour_costs_more_than_was_asked_for(
     assert worst > 0.65
 
 
+@pytest.mark.usefixtures("chooses")
+@pytest.mark.parametrize(("neighbouring", "one"), [("replace_one", 2), ("add_remove", 1)])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("many", [1, 9, 51, 200])
+def test_all_tables_that_are_chosen_are_paid_for_however_many_and_small(
+    many: int, delta: float, neighbouring: Any, one: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables of four cells beside those of 900."""
+    monkeypatch.setattr(_choice, "dense_pairs", lambda pairs, *_: pairs[:many])
+    attributes = [
+        dpsyn.Attribute(f"c{j}", "categorical", tuple(range(size)), public=True)
+        for j, size in enumerate([2] * 10 + [30] * 11)
+    ]
+    table = Table(pd.DataFrame([[0] * 21] * 4, columns=[each.name for each in attributes]), dpsyn.Domain.of(attributes))
+    mechanism, noise = mechanism_of(table, dpsyn.PrivacySpec(1.0, delta, neighbouring)), Deaf(0)
+    mechanism.measured(noise, table)
+    _, _, *chosen = noise.calls
+    assert len(chosen) == many
+    cost = sum(one / (2 * call.scale**2) if delta else one / call.scale for call in chosen)
+    assert cost == pytest.approx(mechanism.ledger.entries[2]["rho" if delta else "epsilon"], rel=1e-9)
+
+
 @pytest.mark.parametrize(("neighbouring", "one"), [("replace_one", 2), ("add_remove", 1)])
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_columns_and_scores_have_a_tenth_each_and_the_chosen_tables_the_rest(neighbouring: Any, one: int, kind: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.certificates import (
     bounded_ratio_epsilon,
@@ -118,11 +119,14 @@ def test_measured_geometry_needs_independent_functions() -> None:
         (0.25, 1.2, "ceiling"),
         (0.25, math.inf, "ceiling"),
         (0.25, math.nan, "ceiling"),
+        (1e-100, 1.0, "ceiling"),
+        (1e-13, 1.0, "ceiling"),
     ],
 )
 def test_boxes_that_are_not_possible(floor: float, ceiling: float, field: str) -> None:
     for ask in (
         check_box,
+        lambda floor, ceiling: dpsyn.PrivateSampling(floor=floor, ceiling=ceiling),
         lambda floor, ceiling: bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling),
         lambda floor, ceiling: stability_epsilon(
             rows=1, floor=floor, ceiling=ceiling, n=9, geometry=whole_cube_geometry(4, 2)

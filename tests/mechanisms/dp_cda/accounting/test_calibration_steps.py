@@ -12,7 +12,8 @@ from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.privacy.mixing import exact
 from dpsyn.privacy.mixing.pairs import Part, dominating, mixed_classes
 
-CANDIDATES = tuple((Part("remove", 0.1 + 0.01 * k, 1),) for k in range(5))
+MANY = tuple((Part("remove", 0.1 + 0.01 * k, 1),) for k in range(40))
+CANDIDATES = MANY[:5]
 Looked = list[tuple[int, float, float, dict[str, float], float]]
 
 
@@ -22,7 +23,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, epsilon_of: Callable[[int, float]
 
     def made_up(parts: Sequence[Part], multiplier: float, delta: float, tolerance: float, **limits: float) -> float:
         assert delta == 1e-5
-        which = CANDIDATES.index(tuple(parts))
+        which = MANY.index(tuple(parts))
         seen.append((which, multiplier, tolerance, limits, epsilon_of(which, multiplier)))
         return seen[-1][-1]
 
@@ -55,13 +56,16 @@ def test_the_composition_that_binds_is_looked_at_as_closely_as_the_noise_needs(
     assert all(one[0] < 3 for one in seen[: seen.index(roughly[0])])
 
 
-def test_a_rough_calibration_is_no_closer_than_it_is_asked_for_and_leaves_none_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("many", [5, 7, 40])
+def test_a_rough_calibration_is_no_closer_than_it_is_asked_for_and_leaves_none_out(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = looked_at(monkeypatch, lambda which, z: (3.0 + which) / z**2)
-    found = exact.calibrated_multiplier.__wrapped__(CANDIDATES, 2.0, 1e-5, 0.1)
-    least = math.sqrt(3.5)
+    found = exact.calibrated_multiplier.__wrapped__(MANY[:many], 2.0, 1e-5, 0.1)
+    least = math.sqrt((2 + many) / 2)
     assert least <= found <= least * 1.1
     assert {one[2] for one in seen} == {0.02}
-    assert {one[0] for one in seen if one[1] == found and one[4] <= 2.0} == set(range(5))
+    assert {one[0] for one in seen if one[1] == found and one[4] <= 2.0} == set(range(many))
 
 
 @pytest.mark.parametrize("above", [math.inf, 1e7, 2.2])
