@@ -394,7 +394,7 @@ def compare(
     table = read(real, schema, columns)
     rows = read_over(synthetic, table.domain)
     held = None if holdout is None else read_over(holdout, table.domain)
-    asked = {"holdout": held, "target": target, "degrees": degrees_in(degrees, len(table.domain))}
+    asked = {"holdout": held, "target": target, "degrees": degrees_in(degrees)}
     with Progress("compare", quiet=quiet) as progress:
         reports = compared({SYNTHETIC: rows.frame}, table, progress, **asked)
     report = reports[SYNTHETIC]

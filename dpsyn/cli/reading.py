@@ -120,12 +120,11 @@ def names_in(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
-def degrees_in(text: str, columns: int) -> tuple[int, ...]:
+def degrees_in(text: str) -> tuple[int, ...]:
     try:
-        wanted = [int(word) for word in text.split(",")]
+        return tuple(int(word) for word in text.split(","))
     except ValueError:
         raise ParameterError("degrees", text, "whole numbers, separated by commas") from None
-    return tuple(degree for degree in wanted if degree <= columns) or (1,)
 
 
 def settings_in(pairs: Sequence[str], rows: int | None) -> dict[str, Any]:

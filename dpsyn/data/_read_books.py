@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -138,8 +140,8 @@ def _of_node(node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels
         whole = kinds == ["integer"]
         unit = float(step) if isinstance(step, int | float) and _is_number(step) else 1.0 if whole else None
         if whole:  # beyond a bound that is excluded is the next whole number
-            low = low + 1 if low is not None and low == node.get("exclusiveMinimum") else low
-            high = high - 1 if high is not None and high == node.get("exclusiveMaximum") else high
+            low = math.floor(low) + 1 if low is not None and low == node.get("exclusiveMinimum") else low
+            high = math.ceil(high) - 1 if high is not None and high == node.get("exclusiveMaximum") else high
         return Said("numeric", lower=low, upper=high, unit=unit, any_number=unit is None or None, missing=missing)
     if kinds == ["string"] and node.get("format") in ("date", "date-time"):
         note = ("of a time only the day is kept",) if node["format"] == "date-time" else ()
@@ -204,7 +206,8 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
             whole = "int" in held
             least, most = (_number(side, None, max, name) for side in (low, high))
             if whole:  # beyond a bound that is excluded is the next whole number
-                least, most = None if least is None else least + above, None if most is None else most - below
+                least = math.floor(least) + 1 if least is not None and above else least
+                most = math.ceil(most) - 1 if most is not None and below else most
             any_number = None if whole else True
             told[name] = Said(
                 "numeric", lower=least, upper=most, unit=1.0 if whole else None, any_number=any_number, missing=missing
@@ -275,6 +278,8 @@ def _days(text: Any, name: str) -> float | None:
     if text is None:
         return None
     try:
+        if not re.match(r"\d{4}-\d\d-\d\d", str(text)):
+            raise ValueError
         return float((np.datetime64(str(text)[:10], "D") - np.datetime64(0, "D")).astype(int))
     except ValueError:
         raise DomainError(f"column {quoted(name)}: {shown(text)} is not a date such as 2001-12-31", column=name) from None

@@ -206,7 +206,9 @@ class Listed(Cells):
 
     def column(self, cells: pa.Array) -> pd.Series[Any]:
         """See :class:`Cells`."""
-        found = pc.index_in(cells.cast(self.values.type), value_set=self.values)
+        # An engine groups -0.0 with 0.0, which are two values to Arrow.
+        cells, values = (_one_zero(array) for array in (cells.cast(self.values.type), self.values))
+        found = pc.index_in(cells, value_set=values)
         if found.null_count > cells.null_count:
             raise DataError(CHANGED)
         at = found.fill_null(len(self.values))
@@ -241,6 +243,10 @@ class Listed(Cells):
         listed = ", ".join(f"({value}, {code})" for value, code in pairs)
         join = f"LEFT JOIN (VALUES {listed}) AS {alias}(v, c) ON {self.cell} = {alias}.v"
         return Coded(f"{empty} ELSE COALESCE({alias}.c, {UNKNOWN}) END", join)
+
+
+def _one_zero(cells: pa.Array) -> pa.Array:
+    return pc.add(cells, pa.scalar(0.0, cells.type)) if pa.types.is_floating(cells.type) else cells
 
 
 @dataclass(frozen=True, eq=False)

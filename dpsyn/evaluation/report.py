@@ -391,6 +391,11 @@ def evaluate(
         for a in table.domain.attributes
         if (count := a.outside(rows[a.name]))
     )
+    sampled += tuple(
+        f"column {quoted(a.name)}: {count:,} of {synthetic.n:,} synthetic cells are no multiples of its unit, {a.unit:g}"
+        for a in table.domain.attributes
+        if (count := a.between_units(rows[a.name]))
+    )
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)

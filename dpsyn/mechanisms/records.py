@@ -294,10 +294,14 @@ def categories_by_number(settings: Mapping[str, Any], domain: Domain, *, back: b
     def other(name: Any) -> Any:
         return words.get(name, name) if isinstance(name, str) else name
 
-    return {**settings} | {
+    found = {
         name: {other(k): v for k, v in value.items()} if isinstance(value, Mapping) else list(map(other, value))
         for name, value in listing.items()
     }
+    twice = [name for name, value in found.items() if len(value) < len(listing[name])]
+    if twice:
+        raise DataError(f"{twice[0]} names a category twice, by itself and by its number")
+    return {**settings, **found}
 
 
 def _alike(stated: Any, found: Any) -> bool:

@@ -203,6 +203,18 @@ def test_a_category_that_is_called_like_the_number_of_one_stays_what_it_is() -> 
         assert found.holds == public
 
 
+def test_a_category_has_one_name_in_a_record() -> None:
+    config = dpsyn.DPCDA("smokes", rows=20, order_of_mixture=2, class_sizes={"no": 5, "yes": 5})
+    domain = dpsyn.Domain.of(replace(a, public=False) for a in TABLE.domain.attributes)
+    table = TABLE.with_domain(domain)
+    record = json.loads(json.dumps(config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), domain, n=table.n)(None, table).record()))
+    assert not verify(record, domain).contradiction
+    for part in (record["config"], record["settings"]):
+        part["class_sizes"] |= {"no": 2, "yes": 2}
+    with pytest.raises(DataError, match="class_sizes names a category twice"):
+        verify(record, domain)
+
+
 def test_an_unconfirmed_domain_is_not_written_down() -> None:
     table = dpsyn.read_table(TABLE.frame, columns=["smokes"])
     release = dpsyn.NoisyReweighting(rows=5).calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)(None, table)

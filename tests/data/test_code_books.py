@@ -422,3 +422,19 @@ def test_odd_alternatives_are_said_in_words() -> None:
     node = {"anyOf": [{"enum": ["a", 1]}, {"type": ["null"]}, {"$ref": "#/$defs/a"}], "allOf": [{"const": "a"}]}
     for odd in _with_odd_parts({"properties": {"x": node}, "$defs": {"a": {"const": 2}}}):
         assert said(odd, None)
+
+
+@pytest.mark.parametrize(("above", "below", "ends"), [(-0.5, 59.5, (0, 59)), (0, 60, (1, 59)), (-1, 59.01, (0, 59))])
+def test_the_whole_numbers_between_bounds_that_are_excluded(above: float, below: float, ends: tuple[float, float]) -> None:
+    node = {"type": "integer", "exclusiveMinimum": above, "exclusiveMaximum": below}
+    tests = {"greater_than": above, "less_than": below}
+    pandera = {"schema_type": "dataframe", "columns": {"x": {"dtype": "int64", "checks": tests}}}
+    for book in ({"type": "object", "properties": {"x": node}}, pandera):
+        (said,) = read_code_book(book).columns.values()
+        assert (said.lower, said.upper) == ends
+
+
+@pytest.mark.parametrize("bound", ["today", 5, "2024", "24-01-01"])
+def test_a_bound_of_dates_is_a_day(bound: object) -> None:
+    with pytest.raises(DomainError, match="is not a date such as"):
+        read_code_book({"properties": {"d": {"type": "string", "format": "date", "formatMinimum": bound}}})

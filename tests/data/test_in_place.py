@@ -713,6 +713,12 @@ def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole
             dpsyn.read_table(path, in_place=in_place)
 
 
+def test_both_zeros_are_one_value_among_rows_that_are_handed_over(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"x": pa.array([-0.0, 0.0, 1.0] * 20)}), tmp_path / "x.parquet")
+    table = dpsyn.read_table(tmp_path / "x.parquet", in_place=True)
+    assert table.loaded().codes.tolist() == [[0], [0], [1]] * 20
+
+
 def test_a_table_of_sqlite_is_refused_as_its_cells_have_no_types() -> None:
     import ibis
 
