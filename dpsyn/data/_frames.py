@@ -286,6 +286,8 @@ def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     numeric = pd.api.types.is_numeric_dtype(column.dtype)
     if numeric or (attribute.kind == "numeric" and not pd.api.types.is_object_dtype(column.dtype)):
         return column
+    if attribute.missing and isinstance(column.dtype, pd.StringDtype):
+        column = column.mask(column == "")
     values = pd.Series(floats(column) if attribute.kind == "numeric" else local_moments(column), name=column.name)
     return column if (values.isna() & column.notna()).any() else values
 

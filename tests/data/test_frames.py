@@ -365,3 +365,11 @@ def test_categories_of_other_types_are_the_same_texts_under_the_domain_that_they
     frame = pd.DataFrame({"x": cells})
     first = read_table(frame)
     assert read_table(frame, domain=first.domain).codes.tolist() == first.codes.tolist()
+
+
+def test_empty_texts_among_dates_are_empty_under_the_domain_that_they_gave() -> None:
+    frame = pd.DataFrame({"d": ["2020-01-01", "", "2020-03-05"] * 10})
+    first = read_table(frame)
+    assert first.domain["d"].kind == "date"
+    again = read_table(frame, domain=first.domain)
+    assert again.codes.tolist() == first.codes.tolist()
