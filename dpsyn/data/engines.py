@@ -28,8 +28,10 @@ _THREADS = 2
 ROWS = "dpsyn_rows"
 """What queries call the rows."""
 COUNT = "CAST(count(*) AS BIGINT)"
-_BYTE_BY_BYTE = {"duckdb": "C", "postgres": "C"}
-"""The collation of an engine by which different texts are never equal."""
+_NOT_BY_IBIS = {
+    "sqlite": "SQLite is not counted in place, as its cells have no types; hand in table.to_pandas()",
+    "duckdb": "hand in the relation of DuckDB itself, such as connection.table('people')",
+}
 _IN_ORDER = {"PROJECTION", "FILTER", "SEQ_SCAN", "PARQUET_SCAN", "READ_CSV", "PANDAS_SCAN", "PYTHON_ARROW_SCAN"}
 """Steps of DuckDB's plans that give rows in one order every time they are read one after the other."""
 _WITH_GROUPING_SETS = ("bigquery", "databricks", "duckdb", "oracle", "postgres", "pyspark", "snowflake", "trino")
@@ -386,10 +388,8 @@ class Ibis(Engine):
     def __init__(self, opened: Callable[[], Any], title: str) -> None:
         self.title, self._opened = title, opened
         with self._listening():
-            if self._live.get_backend().name == "sqlite":
-                raise DataError(
-                    f"{title!r}: SQLite is not counted in place, as its cells have no types; hand in table.to_pandas()"
-                )
+            if (refused := _NOT_BY_IBIS.get(self._live.get_backend().name)) is not None:
+                raise DataError(f"{title!r}: {refused}")
             self.schema = self._live.schema().to_pyarrow()
 
     @cached_property
@@ -404,11 +404,9 @@ class Ibis(Engine):
     @property
     def collation(self) -> str | None:
         """See :class:`Engine`."""
-        return _BYTE_BY_BYTE.get(str(self._live.get_backend().name))
+        return "C" if self._postgres else None
 
     def _without_nan(self, number: str) -> str:
-        if self._live.get_backend().name == "duckdb":
-            return super()._without_nan(number)
         return f"NULLIF({number}, CAST('NaN' AS DOUBLE))" if self._knows_nan else number
 
     @cached_property

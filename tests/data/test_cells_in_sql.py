@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import duckdb
-import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -60,17 +59,13 @@ def spelt(kind: str, setting: str = "") -> duckdb.DuckDBPyRelation:
 
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")  # Ibis sets it
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("source", ["NOCASE", "NOACCENT", "enum", "setting", "sqlite", "postgres"])
+@pytest.mark.parametrize("source", ["NOCASE", "NOACCENT", "enum", "setting", "postgres"])
 def test_texts_that_a_collation_takes_for_the_same_are_different(
     source: str, known: bool, request: pytest.FixtureRequest
 ) -> None:
     values = tuple(sorted(set(SPELLINGS)))
-    if source == "sqlite":
-        connection = ibis.sqlite.connect()
-        connection.raw_sql("CREATE TABLE t(x TEXT COLLATE NOCASE)")
-        connection.raw_sql(f"INSERT INTO t VALUES {', '.join(f'({text(one)})' for one in SPELLINGS)}")
-        rows_: Any = connection.table("t")
-    elif source == "postgres":
+    rows_: Any
+    if source == "postgres":
         listed = ", ".join(f"({text(one)})" for one in SPELLINGS)
         connection = request.getfixturevalue("postgres")
         connection.raw_sql(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -719,14 +720,11 @@ def test_both_zeros_are_one_value_among_rows_that_are_handed_over(tmp_path: Path
     assert table.loaded().codes.tolist() == [[0], [0], [1]] * 20
 
 
-def test_a_table_of_sqlite_is_refused_as_its_cells_have_no_types() -> None:
-    import ibis
-
-    database = ibis.sqlite.connect()
-    database.raw_sql("create table t (pay real)")
-    database.raw_sql("insert into t values (0.0), (2.5)")
-    with pytest.raises(DataError, match="to_pandas"):
-        dpsyn.read_table(database.table("t"))
+@pytest.mark.parametrize(("name", "todo"), [("sqlite", "to_pandas"), ("duckdb", "the relation of DuckDB itself")])
+def test_what_ibis_does_not_count_rightly_is_refused(name: str, todo: str) -> None:
+    table = SimpleNamespace(get_backend=lambda: SimpleNamespace(name=name))
+    with pytest.raises(DataError, match=todo):
+        engines.Ibis(lambda: table, "people")
 
 
 @pytest.mark.parametrize("in_place", [True, None])

@@ -198,6 +198,8 @@ class NoisyReweighting(Config):
         self._set("histogram_share", checked_share(self.histogram_share))
         if self.vertex and self.objective != "max":
             raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
+        if self.public is not None and self.public.n == 0:
+            raise ParameterError("public", "0 rows", "at least 1 row")
         if (self.reduced_space == "public") != (self.public is not None):
             raise ParameterError("public", self.public is not None, "a table exactly where reduced_space='public'")
         if self.tables is not None:

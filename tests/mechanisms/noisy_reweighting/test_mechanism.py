@@ -374,6 +374,8 @@ def test_public_rows_are_reweighted():
     assert few.reduced_space_size == 7
     with pytest.raises(ParameterError, match="public"):
         dpsyn.NoisyReweighting(reduced_space="public")
+    with pytest.raises(ParameterError, match="at least 1 row"):
+        dpsyn.NoisyReweighting(reduced_space="public", public=public.take(np.array([], dtype=int)))
 
 
 def test_too_many_public_rows_are_refused_with_an_estimate():
