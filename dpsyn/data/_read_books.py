@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -138,10 +139,15 @@ def _of_node(node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels
         high = _number(node.get("maximum"), node.get("exclusiveMaximum"), min, name)
         step = node.get("multipleOf")
         whole = kinds == ["integer"]
-        unit = float(step) if isinstance(step, int | float) and _is_number(step) else 1.0 if whole else None
-        if whole:  # beyond a bound that is excluded is the next whole number
-            low = math.floor(low) + 1 if low is not None and low == node.get("exclusiveMinimum") else low
-            high = math.ceil(high) - 1 if high is not None and high == node.get("exclusiveMaximum") else high
+        exact = Fraction(str(step)) if isinstance(step, int | float) and _is_number(step) and step > 0 else None
+        if whole:
+            exact = Fraction(1 if exact is None else exact.numerator)
+        unit = None if exact is None else float(exact)
+        if exact is not None:  # beyond a bound that is excluded is the next multiple
+            if low is not None and low == node.get("exclusiveMinimum"):
+                low = float((math.floor(Fraction(str(low)) / exact) + 1) * exact)
+            if high is not None and high == node.get("exclusiveMaximum"):
+                high = float((math.ceil(Fraction(str(high)) / exact) - 1) * exact)
         return Said("numeric", lower=low, upper=high, unit=unit, any_number=unit is None or None, missing=missing)
     if kinds == ["string"] and node.get("format") in ("date", "date-time"):
         note = ("of a time only the day is kept",) if node["format"] == "date-time" else ()

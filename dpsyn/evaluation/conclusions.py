@@ -9,7 +9,7 @@ from typing import Literal
 
 from dpsyn.domain import listed
 from dpsyn.errors import quoted
-from dpsyn.evaluation.prediction import Prediction, Score
+from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.notation import percent, short
 
@@ -29,7 +29,6 @@ _CHANCE = 2.0
 """Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
-_MEASURES = ("accuracy", "R²")
 _NAMED = 3
 
 
@@ -95,7 +94,8 @@ def _tables(report: Report) -> Finding | None:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
         elif alone <= _NEAR * chance:
-            said += ". Relations of columns are no stronger than chance makes them in so few rows, so none can be judged"
+            said += ". On average, relations of columns are no stronger than chance makes them in so few rows, so they "
+            said += "cannot be judged"
             grade = "cannot be judged" if grade == "good" else grade
         elif error >= _LOST * alone and error <= near:
             said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
@@ -115,31 +115,48 @@ def _beside(error: float, alone: float) -> str:
     return f"about {'twice' if round(times) == _TWICE else f'{round(times)} times'} as far off as"
 
 
-def best_score(scores: Sequence[Score]) -> tuple[str, Score] | None:
+def best_score(scores: Sequence[Score], measures: Sequence[str] = ("accuracy", "R²")) -> tuple[str, Score] | None:
     """Of some models the one with the highest accuracy, or R² where numbers are predicted; and which of the two it is."""
-    for measure in _MEASURES:
+    for measure in measures:
         measured = [score for score in scores if measure in score.measures]
         if measured:
             return measure, max(measured, key=lambda score: score.measures[measure])
     return None
 
 
+def _judged_by(real: RealScores) -> tuple[str, float, float]:
+    """What predictions are judged by, what the best model reaches in the real rows, and what guessing reaches.
+
+    Accuracy, or R² of numbers. Of classes so rare that no model is more often right than guessing the commonest one it is
+    ROC-AUC, where that says more in the real rows than chance (standard error of Mann and Whitney).
+    """
+    constant, rows = real.constant.measures, real.test_rows
+    first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
+    guessed = constant.get(first, 0.0)
+    reached = guessed if best is None else best.measures[first]
+    if first == "accuracy" and reached <= guessed + _CHANCE * math.sqrt(guessed * (1 - guessed) / rows):
+        _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
+        pairs = rows**2 * guessed * (1 - guessed)
+        if ranked is not None and pairs and ranked.measures["ROC-AUC"] > 0.5 + _CHANCE * math.sqrt((rows + 1) / 12 / pairs):
+            return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5
+        return first, min(reached, guessed), guessed
+    return first, reached, guessed
+
+
 def _prediction(found: Prediction | str) -> Finding | None:
-    best = None if isinstance(found, str) else best_score(found.synthetic)
-    if isinstance(found, str) or best is None:
+    if isinstance(found, str) or best_score(found.synthetic) is None:
         return None
-    measure, score = best
-    constant = found.real.constant.measures.get(measure, 0.0)
-    reached = best_score(found.real.scores)
-    value, real = score.measures[measure], constant if reached is None else reached[1].measures.get(measure, constant)
-    guess = "guessing the majority class" if measure == "accuracy" else "guessing the mean"
+    measure, real, constant = _judged_by(found.real)
+    _, score = best_score(found.synthetic, [measure]) or best_score(found.synthetic) or ("", found.synthetic[0])
+    value = score.measures.get(measure, constant)
+    guess = {"accuracy": "guessing the majority class", "R²": "guessing the mean"}.get(measure, "guessing")
     target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
-    # What guessing gives is itself known from so many held-out rows only, and of several models the luckiest is taken.
-    chance = _CHANCE * math.sqrt(constant * (1 - constant) / found.real.test_rows) if measure == "accuracy" else 0.0
-    if real <= constant + chance:
+    if real <= constant:
+        best = best_score(found.real.scores)
+        reached = constant if best is None else best[1].measures[measure]
         said = f"Nothing predicts {quoted(found.real.target)} in the real rows, so it says nothing of these"
-        beside = f"the best model there reaches {measure} {short(real, 3)}, {guess} {short(constant, 3)}"
+        beside = f"the best model there reaches {measure} {short(reached, 3)}, {guess} {short(constant, 3)}"
         return Finding("prediction", "cannot be judged", figure, f"{said}: {beside}.")
     if value <= constant:
         how = "no better" if value == constant else "worse"
@@ -183,10 +200,11 @@ def yardsticks(report: Report) -> dict[str, dict[str, str]]:
         real["tables"] = percent(report.noise_floor.marginals[degree].mean)
     if degree == 2 and report.independent is not None:
         alone["tables"] = percent(report.independent)
-    if not isinstance(report.prediction, str) and (best := best_score(report.prediction.real.scores)) is not None:
-        measure, score = best
-        real["prediction"] = f"{short(score.measures[measure], 3)} {measure}"
-        alone["prediction"] = f"{short(report.prediction.real.constant.measures.get(measure, 0.0), 3)} {measure}"
+    if not isinstance(report.prediction, str) and best_score(report.prediction.real.scores) is not None:
+        measure, _, constant = _judged_by(report.prediction.real)
+        _, best = best_score(report.prediction.real.scores, [measure]) or ("", None)
+        real["prediction"] = f"{short(constant if best is None else best.measures[measure], 3)} {measure}"
+        alone["prediction"] = f"{short(constant, 3)} {measure}"
     return {name: figures for name, figures in found.items() if figures}
 
 
@@ -208,7 +226,9 @@ def advice(reports: Mapping[str, Report]) -> str:
         closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
     if grades["tables"] == "cannot be judged":
         first = f"{closest}. " if others else ""
-        return f"{first}Whether relations of columns are kept cannot be told: the real rows are too few to show any."
+        return (
+            f"{first}Whether relations of columns are kept cannot be told: on average these rows are too few to show them."
+        )
     weak = [name for about, name in (("prediction", "its predictions"), ("numbers", "its columns of numbers"))
             if grades.get(about) == "bad"]  # fmt: skip
     if weak:

@@ -438,3 +438,20 @@ def test_the_whole_numbers_between_bounds_that_are_excluded(above: float, below:
 def test_a_bound_of_dates_is_a_day(bound: object) -> None:
     with pytest.raises(DomainError, match="is not a date such as"):
         read_code_book({"properties": {"d": {"type": "string", "format": "date", "formatMinimum": bound}}})
+
+
+@pytest.mark.parametrize(
+    ("node", "lower", "upper", "unit"),
+    [
+        ({"type": "number", "exclusiveMinimum": 0, "maximum": 10, "multipleOf": 0.5}, 0.5, 10.0, 0.5),
+        ({"type": "number", "exclusiveMinimum": 0.1, "exclusiveMaximum": 0.7, "multipleOf": 0.1}, 0.2, 0.6, 0.1),
+        ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10}, 0.0, 10.0, None),
+        ({"type": "integer", "minimum": 0, "maximum": 10, "multipleOf": 0.5}, 0.0, 10.0, 1.0),
+        ({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 9, "multipleOf": 1.5}, 3.0, 6.0, 3.0),
+    ],
+)
+def test_multiples_are_of_what_the_type_has_too(
+    node: dict[str, Any], lower: float, upper: float, unit: float | None
+) -> None:
+    (said,) = read_code_book({"type": "object", "properties": {"x": node}, "required": ["x"]}).columns.values()
+    assert (said.lower, said.upper, said.unit) == (lower, upper, unit)

@@ -209,6 +209,31 @@ def test_a_target_that_nothing_predicts_in_the_real_rows_is_not_judged(value: fl
         assert "its predictions" not in advice({"A": report(0.01, prediction=made.prediction)})
 
 
+@pytest.mark.parametrize(
+    ("real", "value", "grade", "said"),
+    [
+        (0.89, 0.86, "good", "reaches ROC-AUC 0.86 (trees); real rows give 0.89, guessing 0.5."),
+        (0.89, 0.7, "fair", "reaches ROC-AUC 0.7"),
+        (0.89, 0.55, "bad", "reaches ROC-AUC 0.55"),
+        (0.89, 0.45, "bad", "is worse than guessing: 0.45 against 0.5."),
+        (0.89, None, "bad", "is no better than guessing: 0.5 against 0.5."),
+        (0.54, 0.54, "cannot be judged", "Nothing predicts 'ill'"),  # 1.1 standard errors of 500 rows, 50 of them ill
+    ],
+)
+def test_rare_classes_that_no_model_foretells_more_often_than_not_are_judged_by_their_order(
+    real: float, value: float | None, grade: str, said: str
+) -> None:
+    there = Score("trees", {"accuracy": 0.9, "ROC-AUC": real}, 100)
+    made = Score("trees", {"accuracy": 0.9} | ({} if value is None else {"ROC-AUC": value}), 100)
+    guessed = Score("constant", {"accuracy": 0.9, "ROC-AUC": 0.5}, 100)
+    found = report(0.01, prediction=Prediction((made,), RealScores("ill", ("no", "yes"), (there,), guessed, 500)))
+    assert card(found)["prediction"][0] == grade
+    assert said in card(found)["prediction"][1]
+    figures = {name: figure["prediction"] for name, figure in yardsticks(found).items()}
+    shown = {"Fresh real rows": f"{real:g} ROC-AUC", "Single columns alone": "0.5 ROC-AUC"}
+    assert figures == (shown if real > 0.6 else {"Fresh real rows": "0.9 accuracy", "Single columns alone": "0.9 accuracy"})
+
+
 def test_a_number_that_nothing_predicts_in_the_real_rows_is_not_judged() -> None:
     made = scores({"ridge": 0.01}, real=-0.01, constant=-0.001, measure="R²")
     assert card(report(0.01, prediction=made))["prediction"][0] == "cannot be judged"
@@ -272,7 +297,10 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
             {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},
             "but do not rely on its predictions or its columns of numbers: raise ε",
         ),
-        ({"A": TOO_FEW}, "Whether relations of columns are kept cannot be told: the real rows are too few to show any."),
+        (
+            {"A": TOO_FEW},
+            "Whether relations of columns are kept cannot be told: on average these rows are too few to show them.",
+        ),
         ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot"),
     ],
 )
