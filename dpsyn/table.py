@@ -64,7 +64,12 @@ class Table(Shown):
         notes = tuple(checks.text("notes", note, "texts") for note in checks.items("notes", self.notes, "a list of texts"))
         object.__setattr__(self, "notes", notes)
         domain.check_columns(frame)
-        object.__setattr__(self, "frame", frame.loc[:, list(domain.names)].reset_index(drop=True))
+        rows = frame.loc[:, list(domain.names)].reset_index(drop=True)
+        arrow = [name for name in domain.names if isinstance(rows[name].dtype, pd.ArrowDtype)]
+        if arrow:  # as the cells are to Python, which is what an attribute looks at
+            cells = {name: rows[name].array.__arrow_array__().to_pylist() for name in arrow}
+            rows = rows.assign(**{name: pd.Series(cells[name], dtype=object) for name in arrow})
+        object.__setattr__(self, "frame", rows)
         _ = self.codes
 
     @property
@@ -85,6 +90,10 @@ class Table(Shown):
         }
         made.__dict__.update(facts)
         return made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.codes.setflags(write=False)
 
     @cached_property
     def codes(self) -> Codes:

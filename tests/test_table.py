@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import decimal
 import pickle
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dpsyn
@@ -32,7 +34,13 @@ def test_a_value_outside_the_domain_is_found_at_once() -> None:
 
 def test_what_was_checked_once_stays_as_it_is() -> None:
     whole = table()
-    for made in (whole, whole.take(np.arange(10)), whole.project(["a", "n"]), whole.with_domain(DOMAIN.confirmed())):
+    for made in (
+        whole,
+        pickle.loads(pickle.dumps(whole)),
+        whole.take(np.arange(10)),
+        whole.project(["a", "n"]),
+        whole.with_domain(DOMAIN.confirmed()),
+    ):
         rows, cells = made.frame, made.different("n")
         rows.loc[0, "n"], rows["a"], cells[:] = 99, "z", -1
         assert made.frame["n"].tolist() == list(range(10))
@@ -184,3 +192,24 @@ def test_sets_are_no_lists(take: Callable[[object], object]) -> None:
     for names in ({"n", "a"}, frozenset(["n", "a"])):
         with pytest.raises(ParameterError):
             take(names)
+
+
+@pytest.mark.parametrize(
+    ("cells", "codes"),
+    [
+        (pa.array([decimal.Decimal("1.5"), None]), [0, 5]),
+        (pa.array([1, None]), [0, 5]),
+        (pa.array(["9", None], pa.string_view()), [4, 5]),
+        (pa.array([[1], None]), None),
+        (pa.array([{"x": 1}, None]), None),
+        (pa.array([b"1", None]), None),
+    ],
+)
+def test_columns_of_arrow_are_what_their_cells_are_or_refused(cells: pa.Array, codes: list[int] | None) -> None:
+    frame = pd.DataFrame({"n": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([cells])))})
+    domain = Domain.of([Attribute("n", "numeric", lower=0, upper=10, bins=5, missing=True)])
+    if codes is None:
+        with pytest.raises(DomainError, match="'n'"):
+            Table(frame, domain)
+    else:
+        assert Table(frame, domain).codes[:, 0].tolist() == codes

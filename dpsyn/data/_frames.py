@@ -258,6 +258,7 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
         return _fit_binned(attribute, column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column, _ = _of_plain_categories(attribute.name, column)
+        column = column if set(column.cat.categories) <= set(attribute.categories) else column.astype(object)
     known = set(attribute.categories)
     if attribute.missing and "" not in known and not pd.api.types.is_numeric_dtype(column.dtype):
         nested = pd.api.types.is_object_dtype(column.dtype)  # perhaps: an array in a cell cannot be compared

@@ -140,14 +140,12 @@ def _of_node(node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels
         step = node.get("multipleOf")
         whole = kinds == ["integer"]
         exact = Fraction(str(step)) if isinstance(step, int | float) and _is_number(step) and step > 0 else None
-        if whole:
-            exact = Fraction(1 if exact is None else exact.numerator)
+        exact = Fraction(1 if exact is None else exact.numerator) if whole else exact
         unit = None if exact is None else float(exact)
-        if exact is not None:  # beyond a bound that is excluded is the next multiple
-            if low is not None and low == node.get("exclusiveMinimum"):
-                low = float((math.floor(Fraction(str(low)) / exact) + 1) * exact)
-            if high is not None and high == node.get("exclusiveMaximum"):
-                high = float((math.ceil(Fraction(str(high)) / exact) - 1) * exact)
+        if low is not None and low == node.get("exclusiveMinimum"):
+            low = _next_multiple(low, exact, above=True)
+        if high is not None and high == node.get("exclusiveMaximum"):
+            high = _next_multiple(high, exact, above=False)
         return Said("numeric", lower=low, upper=high, unit=unit, any_number=unit is None or None, missing=missing)
     if kinds == ["string"] and node.get("format") in ("date", "date-time"):
         note = ("of a time only the day is kept",) if node["format"] == "date-time" else ()
@@ -278,6 +276,14 @@ def _number(first: Any, second: Any, narrower: Any, name: str) -> float | None:
         what = ", ".join(map(shown, values))
         raise DomainError(f"column {quoted(name)}: a bound must be a number of at most 300 digits, not {what}", column=name)
     return float(narrower(values)) if values else None
+
+
+def _next_multiple(bound: float, unit: Fraction | None, *, above: bool) -> float:
+    """What is left of a bound that is excluded: the multiple next to it, where there is a unit."""
+    if unit is None:
+        return bound
+    steps = Fraction(str(bound)) / unit
+    return float((math.floor(steps) + 1 if above else math.ceil(steps) - 1) * unit)
 
 
 def _days(text: Any, name: str) -> float | None:

@@ -218,7 +218,7 @@ def advice(reports: Mapping[str, Report]) -> str:
     best, *others = ranking(reports)
     grades = {finding.about: finding.grade for finding in conclusions(reports[best])}
     if grades["tables"] == "bad":
-        return "No release is close to the real rows: leave out columns that you do not need, or raise ε."
+        return "None of these is close to the real rows: leave out columns that you do not need, or raise ε."
     near = [name for name in others if table_error(reports[name]) < _ALIKE * table_error(reports[best])]
     alike = [name for name in near if all(finding.grade != "bad" for finding in conclusions(reports[name]))]
     closest = f"{best} is the closest of these" if others else f"{best} is close to the real rows"

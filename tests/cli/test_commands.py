@@ -481,7 +481,7 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
     said = run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout
     assert "Tables of two columns are off by" in said
-    assert "Nothing predicts 'raucht' in the real rows" in said  # 60 rows cannot tell it from guessing
+    assert "guessing" in said
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
 

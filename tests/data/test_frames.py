@@ -373,3 +373,16 @@ def test_empty_texts_among_dates_are_empty_under_the_domain_that_they_gave() -> 
     assert first.domain["d"].kind == "date"
     again = read_table(frame, domain=first.domain)
     assert again.codes.tolist() == first.codes.tolist()
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64(), pa.timestamp("ms"), pa.timestamp("ms", "UTC")])
+def test_dates_of_arrow_are_dates_in_a_table_as_they_are_when_read(kind: Any) -> None:
+    moments = pd.Series(pd.to_datetime(["2001-02-03", "2010-05-06", None])).astype(pd.ArrowDtype(kind))
+    frame, domain = pd.DataFrame({"t": moments}), Domain.of([Attribute("t", "date", lower=0, upper=20_000, missing=True)])
+    assert dpsyn.Table(frame, domain).codes.tolist() == read_table(frame, domain=domain).codes.tolist() == [[5], [7], [10]]
+
+
+def test_texts_of_numbers_fit_numbers_whether_or_not_they_are_a_categorical() -> None:
+    domain = Domain.of([Attribute("c", "categorical", (1, 2, 3))])
+    for cells in (["1", "3"], pd.Categorical(["1", "3"])):
+        assert read_table(pd.DataFrame({"c": cells}), domain=domain).codes.tolist() == [[0], [2]]

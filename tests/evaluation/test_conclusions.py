@@ -288,7 +288,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ({"A": report(0.01), "B": report(0.4)}, "A is the closest of these: take it, or try a smaller ε."),
         ({"A": report(0.01)}, "A is close to the real rows: take it, or try a smaller ε."),
         ({"A": report(0.05), "B": report(0.4)}, "A is the closest of these: more ε brings it closer."),
-        ({"A": report(0.3), "B": report(0.4)}, "No release is close to the real rows: leave out columns"),
+        ({"A": report(0.3), "B": report(0.4)}, "None of these is close to the real rows: leave out columns"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "but do not rely on its predictions: raise ε"),
         ({"A": report(0.0012), "B": report(0.0019)}, "and B about as good (one run each): take any of them"),
         ({"A": report(0.01), "B": report(0.021)}, "A is the closest of these: take it"),

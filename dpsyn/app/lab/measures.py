@@ -121,6 +121,9 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     learn = current.parts[0]
     reports: dict[str, Report] = {name: found["reports"][name] for name in ranking(found["reports"])}
     road.conclude(reports)
+    if left := [label for label in releases if label not in reports]:
+        many = f"{len(left)} releases of this data are" if len(left) > 1 else f"{escape.markdown(left[0])} is"
+        st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")
     places = colours(map(releases.get, reports))
     with st.container(border=True):
         st.caption(
