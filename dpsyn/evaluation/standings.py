@@ -23,6 +23,8 @@ _TALL = 27
 """Pixels of a line."""
 _WIDE = 20.0
 """Errors further apart than this factor are drawn on a logarithmic axis."""
+_TICKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 3)]
+"""Of such an axis: all digits would lie over each other."""
 _LOWEST = -1.0
 """R² below it is written, not drawn."""
 
@@ -80,7 +82,7 @@ def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go
     for panel in range(2):
         drawn = [n for one in ordered for n in one.numbers[panel] if n is not None]
         if min(drawn) > 0 and max(drawn) > _WIDE * min(drawn):
-            figure.update_xaxes(type="log", row=1, col=panel + 1)
+            figure.update_xaxes(type="log", tickvals=_TICKS, row=1, col=panel + 1)
         else:
             figure.update_xaxes(rangemode="tozero", row=1, col=panel + 1)
     figure.update_xaxes(title_text="Total variation", tickformat="~%")
