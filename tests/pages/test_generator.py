@@ -133,7 +133,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     first = card(app)
     assert list(first) == ["Error of tables", "Prediction"]
     assert any("a fresh real sample of 432 rows by" in c.value for c in app.caption)
-    assert any("guessing the majority class" in c.value for c in app.caption)
+    assert any("guessing" in c.value for c in app.caption)
     assert any("**:primary[4 Rows]**" in m.value for m in app.markdown)
     app = other_rows(app)
     assert not card(app)
@@ -145,7 +145,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     assert list(found) == [made.number for made in app.session_state["releases"]]
     app = app.switch_page("comparison.py").run()
     said = " ".join(m.value for m in app.markdown)
-    assert "the closest of these" in said or "No release is close" in said
+    assert "the closest of these" in said or "None of these is close" in said
     assert all(made.label in said.replace("\\", "") for made in app.session_state["releases"])
 
 
