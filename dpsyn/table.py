@@ -65,7 +65,7 @@ class Table(Shown):
         object.__setattr__(self, "notes", notes)
         domain.check_columns(frame)
         rows = frame.loc[:, list(domain.names)].reset_index(drop=True)
-        arrow = [name for name in domain.names if isinstance(rows[name].dtype, pd.ArrowDtype)]
+        arrow = [name for name, kind in rows.dtypes.items() if isinstance(kind, pd.ArrowDtype)]
         if arrow:  # as the cells are to Python, which is what an attribute looks at
             cells = {name: rows[name].array.__arrow_array__().to_pylist() for name in arrow}
             rows = rows.assign(**{name: pd.Series(cells[name], dtype=object) for name in arrow})
