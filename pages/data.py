@@ -58,7 +58,7 @@ with st.form(f"columns_{current.revision}", border=False):
     lines = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
     st.caption(
         "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
-        "columns, so costs add up to 200 %."
+        f"columns, so costs add up to 200 %. {editor.WHEN}"
     )
     first, second = st.columns(2, gap="large")
     options = list(current.classes)

@@ -20,7 +20,7 @@ with st.form(f"domain_{current.revision}", border=False):
     if open_ones:
         source = st.segmented_control(
             f"Where are the values of the {open_ones} column{'s' * (open_ones > 1)} that {'are' if open_ones > 1 else 'is'} "
-            "read off these rows known from? It counts when you press Next.",
+            "read off these rows known from?",
             SOURCES,
             default=READ_OFF,
             required=True,
@@ -35,6 +35,7 @@ with st.form(f"domain_{current.revision}", border=False):
     with st.container(horizontal=True):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
+        st.caption(editor.WHEN, width="content")
 if back or go:
     editor.apply(current, lines, source or READ_OFF, then="data.py" if back else "generator.py")
 if (place := editor.applied()) is not None:

@@ -110,7 +110,7 @@ def change(thing: Kept, new: Kept | None) -> None:
     every = of_its_kind(thing)
     at = [other.key for other in every].index(thing.key)
     every[at : at + 1] = [] if new is None else [new]
-    with_workspace(lambda folder: folder.remove(thing) if new is None else folder.keep_changes(new))
+    with_workspace(lambda folder: folder.remove(thing) if new is None else folder.keep(new))
 
 
 def rename(thing: Kept, name: str) -> None:
@@ -258,7 +258,7 @@ def _take_in(job: Job, in_workspace: Callable[[Callable[[Workspace], Any]], Any]
     for record in records[job.context["taken"] :]:
         if "references" in record:
             experiment.references = record["references"]
-            in_workspace(lambda workspace: workspace.keep_changes(experiment))
+            in_workspace(lambda workspace: workspace.keep(experiment))
         elif "result" in record:
             result = CellResult.from_dict(record["result"])
             experiment.results[result.key] = result

@@ -124,8 +124,8 @@ def best_score(scores: Sequence[Score], measures: Sequence[str] = ("accuracy", "
     return None
 
 
-def _judged_by(real: RealScores) -> tuple[str, float, float]:
-    """What predictions are judged by, what the best model reaches in the real rows, and what guessing reaches.
+def _judged_by(real: RealScores) -> tuple[str, float, float, bool]:
+    """What predictions are judged by, what the best model and guessing reach in the real rows, and whether it is more.
 
     Accuracy, or R² of numbers. Of classes so rare that no model is more often right than guessing the commonest one it is
     ROC-AUC, where that says more in the real rows than chance (standard error of Mann and Whitney).
@@ -134,29 +134,28 @@ def _judged_by(real: RealScores) -> tuple[str, float, float]:
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
     guessed = constant.get(first, 0.0)
     reached = guessed if best is None else best.measures[first]
-    if first == "accuracy" and reached <= guessed + _CHANCE * math.sqrt(guessed * (1 - guessed) / rows):
-        _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
-        pairs = rows**2 * guessed * (1 - guessed)
-        if ranked is not None and pairs and ranked.measures["ROC-AUC"] > 0.5 + _CHANCE * math.sqrt((rows + 1) / 12 / pairs):
-            return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5
-        return first, min(reached, guessed), guessed
-    return first, reached, guessed
+    if first != "accuracy" or reached > guessed + _CHANCE * math.sqrt(guessed * (1 - guessed) / rows):
+        return first, reached, guessed, reached > guessed
+    _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
+    pairs = rows**2 * guessed * (1 - guessed)
+    if ranked is not None and pairs and ranked.measures["ROC-AUC"] > 0.5 + _CHANCE * math.sqrt((rows + 1) / 12 / pairs):
+        return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, True
+    return first, reached, guessed, False
 
 
 def _prediction(found: Prediction | str) -> Finding | None:
-    if isinstance(found, str) or best_score(found.synthetic) is None:
+    best = None if isinstance(found, str) else best_score(found.synthetic)
+    if isinstance(found, str) or best is None:
         return None
-    measure, real, constant = _judged_by(found.real)
-    _, score = best_score(found.synthetic, [measure]) or best_score(found.synthetic) or ("", found.synthetic[0])
+    measure, real, constant, more = _judged_by(found.real)
+    _, score = best_score(found.synthetic, [measure]) or best
     value = score.measures.get(measure, constant)
     guess = {"accuracy": "guessing the majority class", "R²": "guessing the mean"}.get(measure, "guessing")
     target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
-    if real <= constant:
-        best = best_score(found.real.scores)
-        reached = constant if best is None else best[1].measures[measure]
+    if not more:
         said = f"Nothing predicts {quoted(found.real.target)} in the real rows, so it says nothing of these"
-        beside = f"the best model there reaches {measure} {short(reached, 3)}, {guess} {short(constant, 3)}"
+        beside = f"the best model there reaches {measure} {short(real, 3)}, {guess} {short(constant, 3)}"
         return Finding("prediction", "cannot be judged", figure, f"{said}: {beside}.")
     if value <= constant:
         how = "no better" if value == constant else "worse"
@@ -201,9 +200,8 @@ def yardsticks(report: Report) -> dict[str, dict[str, str]]:
     if degree == 2 and report.independent is not None:
         alone["tables"] = percent(report.independent)
     if not isinstance(report.prediction, str) and best_score(report.prediction.real.scores) is not None:
-        measure, _, constant = _judged_by(report.prediction.real)
-        _, best = best_score(report.prediction.real.scores, [measure]) or ("", None)
-        real["prediction"] = f"{short(constant if best is None else best.measures[measure], 3)} {measure}"
+        measure, reached, constant, _ = _judged_by(report.prediction.real)
+        real["prediction"] = f"{short(reached, 3)} {measure}"
         alone["prediction"] = f"{short(constant, 3)} {measure}"
     return {name: figures for name, figures in found.items() if figures}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -479,9 +480,9 @@ def test_feasibility_judges_as_many_rows_as_generate_makes(here: Path) -> None:
 
 def test_rows_beside_the_real_ones(here: Path) -> None:
     run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
-    said = run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout
+    said = " ".join(run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout.split())
     assert "Tables of two columns are off by" in said
-    assert "guessing" in said
+    assert re.search(r"guessing (the majority class )?0\.\d", said)
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
 

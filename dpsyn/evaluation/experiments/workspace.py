@@ -123,12 +123,6 @@ class Workspace:
             for result in thing.results.values():
                 self.add_result(thing, result)
 
-    def keep_changes(self, thing: MadeRelease | Experiment) -> None:
-        """:meth:`keep` it if the folder has it; what is gone from there, by another visit, stays gone."""
-        with self._there():
-            if self._path(thing).exists():
-                self.keep(thing)
-
     def add_result(self, experiment: Experiment, result: CellResult) -> bool:
         """Keep the result of one cell of an experiment, in place of an earlier one of the same cell.
 

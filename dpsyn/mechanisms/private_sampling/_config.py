@@ -214,5 +214,5 @@ class PrivateSampling(Config):
         return (
             f"private sampling certifies ε = {total} for {asked} {'row' if asked == 1 else 'rows'} at floor = "
             f"{self.floor:g} and ceiling = {self.ceiling:g}, more than the ε = {epsilon:g} asked for. The largest "
-            f"number of rows that fits is {fitting}; one row needs ε >= {one}. {remedy}"
+            f"number of rows that fits is {fitting}; one row needs ε ≥ {one}. {remedy}"
         )

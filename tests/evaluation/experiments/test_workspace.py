@@ -52,11 +52,10 @@ def test_runs_survive(tmp_path: Path) -> None:
     assert [run.name for run in Workspace(tmp_path).read().releases] == ["demo"]
 
 
-def test_a_release_is_replaced_and_one_that_is_gone_stays_gone(tmp_path: Path) -> None:
-    made, gone = kept(), kept()
+def test_a_release_is_replaced(tmp_path: Path) -> None:
+    made = kept()
     Workspace(tmp_path).keep(made)
-    Workspace(tmp_path).keep_changes(replace(made, name="the best"))
-    Workspace(tmp_path).keep_changes(gone)
+    Workspace(tmp_path).keep(replace(made, name="the best"))
     (run,) = Workspace(tmp_path).read().releases
     assert run.name == "the best"
     pd.testing.assert_frame_equal(run.release.rows, made.release.rows)
@@ -195,7 +194,7 @@ def test_visits_on_one_folder_lose_nothing_of_each_other(tmp_path: Path) -> None
         for _ in range(5):
             workspace.keep(made[at])
             workspace.add_result(experiment, result(at))
-            workspace.keep_changes(experiment)
+            workspace.keep(experiment)
             assert workspace.read().set_aside == []
 
     visits = [threading.Thread(target=visit, args=(at,)) for at in range(4)]

@@ -200,7 +200,7 @@ def test_the_ratio_holds_for_adding_and_removing_rows() -> None:
 def test_what_is_needed_for_one_row_is_enough() -> None:
     with pytest.raises(CalibrationError) as caught:
         PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(1.0), _domain(2, 2), n=50)
-    needed = float(re.search(r"one row needs ε >= ([\d.]+)\.", str(caught.value))[1])
+    needed = float(re.search(r"one row needs ε ≥ ([\d.]+)\.", str(caught.value))[1])
     assert PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(needed), _domain(2, 2), n=50).guarantee.epsilon <= needed
 
 
@@ -304,7 +304,7 @@ def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
 
 
 def test_too_many_rows_say_what_would_fit() -> None:
-    with pytest.raises(CalibrationError, match=r"ε = 6\.239 for 3 rows.*fits is 2; one row needs ε >= 2\.08") as caught:
+    with pytest.raises(CalibrationError, match=r"ε = 6\.239 for 3 rows.*fits is 2; one row needs ε ≥ 2\.08") as caught:
         PrivateSampling(rows=3).calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50)
     advice = str(caught.value).split("floor = ")[-1].replace(" and ceiling = ", " ").split()
     better = PrivateSampling(rows=3, floor=float(advice[0]), ceiling=float(advice[1]))

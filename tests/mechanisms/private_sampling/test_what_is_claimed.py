@@ -111,6 +111,6 @@ def test_the_epsilon_that_is_needed_is_enough_and_less_is_not(share: float, rows
         assert needed is not None
         assert epsilon * (1 - 1e-9) <= float(needed[1]) <= epsilon * 1.001
         if rows == 1:
-            one = re.search(r"one row needs ε >= ([\d.]+)\.", str(refused.value))
+            one = re.search(r"one row needs ε ≥ ([\d.]+)\.", str(refused.value))
             assert one is not None
             config.calibrate(dpsyn.PrivacySpec(float(one[1]), 0.0, neighbouring), NUMBERS, 200)

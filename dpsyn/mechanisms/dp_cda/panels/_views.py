@@ -305,8 +305,8 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
         info = rows.points_info(inside, seed, axes, chosen)
         show_figure(rows.draw_points(info), key="in_cda_points")
         st.caption(
-            f"These two directions carry {percent(info.explained)} of the variance of the records, which have "
-            f"{inside.records.dimension:,} coordinates. Points that coincide are drawn a little apart."
+            f"These two directions carry {percent(info.explained)} of the variance in all "
+            f"{inside.records.dimension:,}. Points that coincide are drawn a little apart."
         )
 
 
