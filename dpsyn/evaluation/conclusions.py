@@ -159,9 +159,8 @@ def _prediction(found: Prediction | str) -> Finding | None:
         return Finding("prediction", "cannot be judged", figure, f"{said}: {beside}.")
     if value <= constant:
         how = "no better" if value == constant else "worse"
-        return Finding(
-            "prediction", "bad", figure, f"{target} is {how} than {guess}: {short(value, 3)} against {short(constant, 3)}."
-        )
+        said = f"{target} is {how} than {guess}: {measure} {short(value, 3)} against {short(constant, 3)}."
+        return Finding("prediction", "bad", figure, said)
     gain = (value - constant) / (real - constant)
     grade: Grade = "good" if gain >= _MOST_OF_THE_GAIN else "bad" if gain < _LITTLE_OF_IT else "fair"
     beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"

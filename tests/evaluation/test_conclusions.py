@@ -160,8 +160,8 @@ def test_tables_of_two_columns_count_or_those_nearest(errors: dict[int, float], 
 @pytest.mark.parametrize(
     ("value", "grade", "said"),
     [
-        (0.60, "bad", "is worse than guessing the majority class: 0.6 against 0.7."),
-        (0.70, "bad", "is no better than guessing the majority class: 0.7 against 0.7."),
+        (0.60, "bad", "is worse than guessing the majority class: accuracy 0.6 against 0.7."),
+        (0.70, "bad", "is no better than guessing the majority class: accuracy 0.7 against 0.7."),
         (0.75, "bad", "reaches accuracy 0.75 (trees); real rows give 0.9, guessing the majority class 0.7."),  # a quarter
         (0.77, "fair", "reaches accuracy 0.77"),
         (0.87, "fair", "reaches accuracy 0.87"),
@@ -184,7 +184,7 @@ def test_classes_that_are_kept_beside_tables_that_are_not_are_told_apart(error: 
 
 def test_a_number_is_predicted_beside_the_mean() -> None:
     found = card(report(0.01, prediction=scores({"ridge": -0.2}, real=0.5, constant=-0.001, measure="R²")))["prediction"]
-    assert found == ("bad", "Predicting 'ill' is worse than guessing the mean: -0.2 against -0.001.")
+    assert found == ("bad", "Predicting 'ill' is worse than guessing the mean: R² -0.2 against -0.001.")
 
 
 def test_the_best_model_counts() -> None:
@@ -215,8 +215,8 @@ def test_a_target_that_nothing_predicts_in_the_real_rows_is_not_judged(value: fl
         (0.89, 0.86, "good", "reaches ROC-AUC 0.86 (trees); real rows give 0.89, guessing 0.5."),
         (0.89, 0.7, "fair", "reaches ROC-AUC 0.7"),
         (0.89, 0.55, "bad", "reaches ROC-AUC 0.55"),
-        (0.89, 0.45, "bad", "is worse than guessing: 0.45 against 0.5."),
-        (0.89, None, "bad", "is no better than guessing: 0.5 against 0.5."),
+        (0.89, 0.45, "bad", "is worse than guessing: ROC-AUC 0.45 against 0.5."),
+        (0.89, None, "bad", "is no better than guessing: ROC-AUC 0.5 against 0.5."),
         (0.54, 0.54, "cannot be judged", "Nothing predicts 'ill'"),  # 1.1 standard errors of 500 rows, 50 of them ill
     ],
 )
