@@ -16,7 +16,7 @@ from dpsyn.app.releases import (
 from dpsyn.errors import DpsynError
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import calibrated
-from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE, title
+from dpsyn.mechanisms.registry import MECHANISMS, title
 from dpsyn.privacy.spec import PrivacySpec
 
 releases = state.made()
@@ -28,21 +28,21 @@ learn = current.parts[0]
 
 
 def chosen(best: str) -> str:
-    """The mechanism of which a button is pressed, of the three or of the field; ``best`` until one is."""
-    groups = {"mechanism": ("The three", THE_THREE), "field": ("The field", THE_FIELD)}
-    if not any(st.session_state.get(key) or key in st.query_params for key in groups):
-        # A choice like any other: a link keeps it.
-        st.session_state["mechanism" if best in THE_THREE else "field"] = best
-
-    def alone(key: str) -> None:
-        for other in groups.keys() - {key}:
-            st.session_state[other] = None
-
-    found = [
-        st.segmented_control(label, names, format_func=title, key=key, bind="query-params", on_change=alone, args=(key,))
-        for key, (label, names) in groups.items()
-    ]
-    return next(filter(None, found), best)
+    """The mechanism whose button is pressed; ``best`` until one is, a choice like any other: a link keeps it."""
+    if not st.session_state.get("mechanism") and "mechanism" not in st.query_params:
+        st.session_state["mechanism"] = best
+    # One widget: of two, each emptied by the other, a click is lost where the page is drawn again meanwhile.
+    return (
+        st.segmented_control(
+            "Mechanism: the three, then the field",
+            list(MECHANISMS),
+            format_func=title,
+            required=True,
+            key="mechanism",
+            bind="query-params",
+        )
+        or best
+    )
 
 
 @st.fragment

@@ -22,8 +22,8 @@ _OPTIONS: dict[str, Sequence[float]] = {
 }
 _EARLIER = {
     f"{page}_{name}": name for name in _OPTIONS for page in ("f", "ps", "nr", "mwem", "cda", "is", "in_nr", "in_cda", "lab")
-} | {"csv_guardothers": "csv_guard"}
-"""What settings were called in links while every page, or every list, had its own."""
+} | {"csv_guardothers": "csv_guard", "field": "mechanism"}
+"""What settings were called in links while every page, list, or group of mechanisms had its own."""
 _GONE = ("in_cda_sizes", "in_cda_lines_", "in_cda_claim", "in_cda_runs", "in_nr_factor")
 """How names of settings begin that are no more."""
 _ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"

@@ -19,7 +19,7 @@ from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
 from dpsyn.evaluation.experiments.results import Results
-from dpsyn.evaluation.experiments.run import Backend, CellResult
+from dpsyn.evaluation.experiments.run import Backend, CellResult, kept
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import real_baseline
 from dpsyn.mechanisms.base import Config
@@ -109,7 +109,7 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
             raise DataError(
                 f"{folder} has results of this experiment: --resume goes on with it, --output names another folder"
             )
-        experiment = replace(experiment, key=before.key, when=before.when, results=_of(before, grid))
+        experiment = replace(experiment, key=before.key, when=before.when, results=kept(grid, list(before.results.values())))
         note(f"{len(experiment.results):,} of {len(experiment.cells):,} runs are there already")
     with Progress(experiment.name, quiet=quiet) as progress:
         progress("measuring the real data against itself", 0.0)
@@ -133,8 +133,8 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
         except KeyboardInterrupt:
             note(f"what has run is kept in {folder}: go on with --resume")
             raise
-    kept = "" if learn.domain.is_public else "; with values and ranges that were read off your rows: keep it to yourself"
-    note(f"the results are in {folder}{kept}")
+    private = "" if learn.domain.is_public else "; with values and ranges that were read off your rows: keep it to yourself"
+    note(f"the results are in {folder}{private}")
     return results, NOTHING if any(result.status == "crashed" for result in results) else DONE
 
 
@@ -181,10 +181,3 @@ def _before(workspace: Workspace, experiment: Experiment) -> Experiment | None:
     wanted = (experiment.target, experiment.degrees, experiment.models, experiment.name)
     same = [e for e in found.experiments if is_of(e.fingerprint, experiment.fingerprint)]
     return next((e for e in reversed(same) if (e.target, e.degrees, e.models, e.name) == wanted), None)
-
-
-def _of(before: Experiment, grid: Grid) -> dict[str, CellResult]:
-    """The results that are cells of the grid too, under the names that it gives them."""
-    cells = {cell.key: cell for cell in grid.cells()}
-    kept = {key: result for key, result in before.results.items() if key in cells and result.status != "crashed"}
-    return {key: replace(result, label=cells[key].label, value=cells[key].value) for key, result in kept.items()}

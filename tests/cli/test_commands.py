@@ -526,6 +526,21 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
     assert "Plotly.newPlot" in (here / "field.html").read_text(encoding="utf-8")
 
 
+def test_results_of_other_settings_are_none_of_the_plan(here: Path) -> None:
+    words = ("experiment", "grid.toml", "--workers", "1", "-q", "--resume", "--json")
+
+    def resumed(rows: int) -> tuple[bool, list[int]]:
+        (here / "grid.toml").write_text(GRID.replace("rows = 30", f"rows = {rows}"), encoding="utf-8")
+        said = run(*words)
+        return "1 of 1 runs are there" in said.stderr, [r["settings"]["rows"] for r in json.loads(said.stdout)["results"]]
+
+    assert resumed(30) == (False, [30])
+    assert resumed(20) == (False, [20])
+    assert resumed(20) == (True, [20])
+    (experiment,) = dpsyn.evaluation.experiments.Workspace(here / "grid.results").read().experiments
+    assert [result.settings["rows"] for result in experiment.results.values()] == [20]
+
+
 def test_a_mechanism_without_a_target_of_its_own_predicts_that_of_the_experiment(here: Path) -> None:
     text = GRID.replace("delta = 0.0", 'delta = 1e-3\ntarget = "raucht"')
     text = text.partition("[mechanisms")[0] + '[mechanisms.mixed]\nmechanism = "dp_cda"\n'

@@ -16,11 +16,6 @@ def messages(app):
     return [m.value.replace("\\", "") for m in (*app.success, *app.warning)]
 
 
-def group(name):
-    """The key of the buttons among which a mechanism is."""
-    return "mechanism" if name in THE_THREE else "field"
-
-
 def run(app):
     app.button(key="run").click().run()
     assert not app.exception
@@ -30,7 +25,7 @@ def run(app):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     app = open_page("generator", epsilon="10")
-    app.segmented_control(key=group(name)).set_value(name).run()
+    app.segmented_control(key="mechanism").set_value(name).run()
     assert not app.exception
     (before,) = [m for m in messages(app) if "The release will be" in m]
     assert "This guarantee is proven" in before
@@ -44,25 +39,21 @@ def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     assert f"## {made.name}" in [m.value for m in app.markdown]
     assert made.label not in [e.label for e in app.expander]
     app = other_rows(app)
-    assert app.segmented_control(key=group(name)).value == name
+    assert app.segmented_control(key="mechanism").value == name
     assert made.label in [e.label for e in app.expander]
     record = made.release.record()
     assert "seed" not in json.loads(json.dumps(record))
 
 
-def test_one_button_of_two_groups_is_pressed_and_links_of_one_group_still_lead_there(open_page):
+def test_the_best_is_chosen_at_first_and_links_of_two_groups_still_lead_there(open_page):
     app = open_page("generator")
-    assert app.segmented_control(key="mechanism").value in THE_THREE
-    assert app.segmented_control(key="field").value is None
-    app.segmented_control(key="field").set_value("mst").run()
-    assert app.segmented_control(key="mechanism").value is None
-    assert not app.exception
-    app.segmented_control(key="mechanism").set_value("dp_cda").run()
-    assert (app.segmented_control(key="mechanism").value, app.segmented_control(key="field").value) == ("dp_cda", None)
-    app.segmented_control(key="mechanism").set_value(None).run()
     assert app.segmented_control(key="mechanism").value == "noisy_reweighting"
-    again = open_page("generator", field="MWEM")
-    assert again.segmented_control(key="field").value == "mwem"
+    assert app.segmented_control(key="mechanism").options[:3] == [title(name) for name in THE_THREE]
+    for name in ("mst", "dp_cda"):
+        app.segmented_control(key="mechanism").set_value(name).run()
+        assert not app.exception
+        assert app.segmented_control(key="mechanism").value == name
+    assert open_page("generator", field="MWEM").segmented_control(key="mechanism").value == "mwem"
 
 
 def test_a_demonstration_is_repeatable_and_says_so(open_page):
@@ -114,7 +105,7 @@ def test_one_row_and_one_column_are_survived(open_page, name):
     app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", b"only\nyes\n", "text/csv").run()
     app = app.switch_page("generator.py").run()
-    app.segmented_control(key=group(name)).set_value(name).run()
+    app.segmented_control(key="mechanism").set_value(name).run()
     assert not app.exception
     assert title(name)
     if not app.button(key="run").disabled:
@@ -139,7 +130,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     app = other_rows(app)
     assert not card(app)
     assert any("**:primary[3 Mechanism]**" in m.value for m in app.markdown)
-    app.segmented_control(key="field").set_value("mwem").run()
+    app.segmented_control(key="mechanism").set_value("mwem").run()
     app = run(app)
     assert card(app) != first
     found = app.session_state["comparison"]["reports"]
@@ -151,7 +142,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
 
 
 def test_other_data_have_no_score_card_of_these(open_page, score_cards):
-    app = run(open_page("generator", data="car", field="MWEM"))
+    app = run(open_page("generator", data="car", mechanism="MWEM"))
     assert card(app)
     assert "Noisy tables as CSV" in {button.label for button in app.get("download_button")}
     app = app.switch_page("data.py").run()

@@ -110,7 +110,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     ),
     "dp-cda, class by class": ("generator", {"mechanism": "DP-CDA", "cda_by_class_asia": "true"}),
     "dp-cda as published": ("generator", {"mechanism": "DP-CDA", "cda_way": "As published"}),
-    **{name: ("generator", {"field": name}) for name in FIELD_WITH_SETTINGS},
+    **{name: ("generator", {"mechanism": name}) for name in FIELD_WITH_SETTINGS},
     **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING)) for name in SAMPLING},
     "inside sampling, draws": ("inside", {"is_space": "m uniform draws"}),
     "inside sampling, categories": ("inside", {"data": "car", "is_section": "3 · Density"}),

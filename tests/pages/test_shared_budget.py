@@ -16,7 +16,7 @@ SHOWN = {
     ("generator", ("mechanism", "Private sampling")): ("epsilon", "delta", "degree"),
     ("generator", ("mechanism", "Noisy reweighting")): ("epsilon", "delta", "degree"),
     ("generator", ("mechanism", "DP-CDA")): ("epsilon", "delta", "order"),
-    ("generator", ("field", "MWEM")): ("epsilon", "delta", "degree"),
+    ("generator", ("mechanism", "MWEM")): ("epsilon", "delta", "degree"),
     ("feasibility", ()): ("epsilon", "delta", "degree", "order"),
     ("inside", ("inside_mechanism", "Noisy reweighting")): ("epsilon", "delta", "degree"),
     ("inside", ("inside_mechanism", "DP-CDA")): ("epsilon", "delta", "order"),

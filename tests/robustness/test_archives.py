@@ -363,13 +363,14 @@ def test_a_damaged_result_is_set_aside_and_its_cell_can_be_run_again(changes: di
     use(found)
 
 
-def test_a_result_under_another_key_is_that_of_its_cell() -> None:
+def test_a_result_of_other_settings_is_none_of_this_plan() -> None:
     def doubled(experiment: dict[str, Any]) -> None:
         experiment["results"] += [result | {"key": "f" * 24} for result in experiment["results"][:1]]
 
     whole, found = of_experiment(lambda e: None), of_experiment(doubled)
     assert found.experiments[0].results == whole.experiments[0].results
-    assert found.set_aside == []
+    (said,) = found.set_aside
+    assert "has no such cell" in said
 
 
 def bomb() -> bytes:

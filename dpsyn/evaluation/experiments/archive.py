@@ -288,8 +288,8 @@ class Experiment:
         return experiment
 
     @cached_property
-    def _cells(self) -> dict[tuple[str, float, int], Cell]:
-        return {(cell.label, cell.value, cell.repeat): cell for cell in self.grid.cells()}
+    def _cells(self) -> dict[tuple[str, str, float, int], Cell]:
+        return {(cell.key, cell.label, cell.value, cell.repeat): cell for cell in self.grid.cells()}
 
     def result_of(self, entry: Any) -> CellResult:
         """The result of one of its cells, as :meth:`CellResult.to_dict` wrote it down.
@@ -298,10 +298,10 @@ class Experiment:
             InputError: it is of another form, or of no cell of this experiment.
         """
         result = CellResult.from_dict(entry)
-        cell = self._cells.get((result.label, result.value, result.repeat))
+        cell = self._cells.get((result.key, result.label, result.value, result.repeat))
         if cell is None or cell.config.name != result.mechanism or (result.asked and result.asked != cell.asked):
             raise DataError(f"{self.name} has no such cell: {result.label} at {result.value:g}, run {result.repeat + 1}")
-        return replace(result, key=cell.key, asked=cell.asked)
+        return replace(result, asked=cell.asked)
 
 
 class Archive(NamedTuple):

@@ -141,11 +141,14 @@ class Grid:
         if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")
         for value in (values[0], values[-1]):  # what every mechanism can have lies between two ends
+            labels: dict[str, str] = {}
             for label, config in configs.items():
                 try:
-                    self._cell(label, config, value, 0)
+                    same = labels.setdefault(self._cell(label, config, value, 0).key, label)
                 except ParameterError as fault:
                     raise ParameterError("values", value, fault.allowed) from fault
+                if same != label:
+                    raise ParameterError("configs", [same, label], "settings that differ; these come to the same runs")
 
     def _has(self, config: Config) -> bool:
         return self.vary in {f.name for f in fields(config)}

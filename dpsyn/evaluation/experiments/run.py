@@ -424,7 +424,7 @@ def run_grid(
         progress("measuring the real data against itself", 0.0)
         baseline = real_baseline(table, holdout, target, degrees=degrees, models=models)
     checks.instance("baseline", baseline, Baseline, "what real_baseline gives, or None")
-    found = {result.key: result for result in checked_results("done", done) if result.status != "crashed"}
+    found = kept(grid, done)
     cells = list(grid.cells())
     waiting = {cell.key: cell for cell in cells if cell.key not in found}
     before, begun = len(found), time.monotonic()
@@ -437,6 +437,13 @@ def run_grid(
             if on_result is not None:
                 on_result(event.result)
     return Results([found[key] for key in dict.fromkeys(cell.key for cell in cells)], grid, references(baseline))
+
+
+def kept(grid: Grid, done: Iterable[CellResult]) -> dict[str, CellResult]:
+    """Results of cells of this experiment by their keys, under the names it has for them; not of processes that died."""
+    cells = {cell.key: cell for cell in grid.cells()}
+    found = [result for result in checked_results("done", done) if result.key in cells and result.status != "crashed"]
+    return {r.key: replace(r, label=cells[r.key].label, value=cells[r.key].value) for r in found}
 
 
 def checked_results(field: str, results: Iterable[CellResult]) -> list[CellResult]:

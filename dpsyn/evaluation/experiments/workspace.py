@@ -194,9 +194,9 @@ def _with_results(experiment: Experiment, path: Path, set_aside: list[str]) -> E
     def read(data: bytes) -> CellResult:
         return experiment.result_of(read_json(data))
 
-    found = [result for file in path.parent.glob("results/*.json") for result in _load(file, read, set_aside)]
-    place = {cell.key: at for at, cell in enumerate(experiment.cells)}
-    found.sort(key=lambda result: place.get(result.key, len(place)))
+    # Files of other names are of plans that it had before.
+    files = [path.parent / "results" / f"{cell.key}.json" for cell in experiment.cells]
+    found = [result for file in files for result in _load(file, read, set_aside)]
     return replace(experiment, key=path.parent.name, results={result.key: result for result in found})
 
 

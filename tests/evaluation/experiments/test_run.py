@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpsyn.evaluation.experiments.run import make_again
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.independent import Independent
 from dpsyn.mechanisms.local_perturbation import LocalPerturbation
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
@@ -109,11 +111,28 @@ def test_what_is_done_is_not_run_again(baseline: Baseline) -> None:
     crashed = [CellResult(r.key, r.label, r.mechanism, r.value, r.repeat, "crashed") for r in first]
     seen: list[CellResult] = []
     both = run_grid(grid(), baseline.table, baseline=baseline, backend="here", done=first, on_result=seen.append)
-    assert both[0] is first[0]
+    assert both[0] == first[0]
     assert [r.repeat for r in seen] == [1]
     seen.clear()
     run_grid(grid(), baseline.table, baseline=baseline, backend="here", done=crashed, on_result=seen.append)
     assert [r.repeat for r in seen] == [0, 1]
+
+
+def test_what_is_done_has_the_name_that_the_grid_gives_it(baseline: Baseline) -> None:
+    configs = grid(repeats=1).configs
+    first = run_grid(grid(repeats=1), baseline.table, baseline=baseline, backend="here")
+    renamed = replace(grid(repeats=1), configs={f"new {label}": config for label, config in configs.items()})
+    seen: list[CellResult] = []
+    again = run_grid(renamed, baseline.table, baseline=baseline, backend="here", done=first, on_result=seen.append)
+    assert [r.label for r in again] == [f"new {r.label}" for r in first]
+    assert seen == []
+
+
+def test_two_labels_of_the_same_runs_are_refused() -> None:
+    configs = {"one": Independent(degree=1, rows=50), "two": Independent(degree=2, rows=50)}
+    assert len(list(Grid(configs, SPEC).cells())) == 10
+    with pytest.raises(ParameterError, match=r"configs = \['one', 'two'\].*come to the same runs"):
+        Grid(configs, SPEC, "degree", [1, 2])
 
 
 def test_a_mechanism_that_cannot_says_why(baseline: Baseline) -> None:
