@@ -148,6 +148,15 @@ def items(field: str, value: object, why: str) -> list[Any]:
     raise ParameterError(field, value, why)
 
 
+def function(field: str, value: object, why: str) -> None:
+    """Something that can be called."""
+    if not callable(value):
+        raise ParameterError(field, value, why)
+
+
+PROGRESS = "a function of a step and a share, such as print"
+
+
 def generator(field: str, value: object) -> np.random.Generator | None:
     """A NumPy generator, or None."""
     why = "a numpy.random.Generator, or None for the system's entropy"

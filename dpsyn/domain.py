@@ -57,7 +57,7 @@ class Domain(Shown):
             ParameterError: they are no attributes.
         """
         try:
-            listed = tuple(attributes)
+            listed = tuple(checks.instance("attributes", a, Attribute, "attributes only") for a in attributes)
         except TypeError:
             raise ParameterError("attributes", attributes, "attributes, one after the other") from None
         return cls(listed)

@@ -210,7 +210,7 @@ class Table(Shown):
         """
         try:
             rows = np.asarray(rows)
-        except ValueError:
+        except (ValueError, MemoryError):
             rows = np.empty((0, 0))
         chosen = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (self.n,) else rows
         whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or len(chosen) == 0)

@@ -98,8 +98,7 @@ def file_statistics(
     memory_limit = checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'")
     if memory_limit.lstrip().startswith("-"):
         raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'")
-    if progress is not None and not callable(progress):
-        raise ParameterError("progress", progress, "a function of a text and a share")
+    checks.function("progress", progress or _quiet, checks.PROGRESS)
     if not isinstance(path, str | os.PathLike):
         raise ParameterError("path", path, "the path of a file")
     place = Path(path)

@@ -326,7 +326,7 @@ def evaluate(
     target: str | None = None,
     degrees: Sequence[int] | None = None,
     max_subsets: int | None = None,
-    queries: int = QUERIES,
+    queries: int | None = None,
     generator: np.random.Generator | None = None,
     models: Sequence[str] | None = None,
     baseline: Baseline | None = None,
@@ -346,11 +346,11 @@ def evaluate(
         target: column to predict.
         degrees: numbers of columns of the tables; (1, 2, 3) when None.
         max_subsets: largest number of tables of a degree.
-        queries: number of range queries.
+        queries: number of range queries; 500 when None.
         generator: decides about the draws.
         models: which of :data:`~dpsyn.evaluation.prediction.MODELS` to train; the first two when None.
         baseline: from :func:`real_baseline`, saves doing its work again for every release of a table. It decides about
-            everything above; what is given besides must agree with it.
+            everything above: ``holdout``, ``target`` and ``degrees`` must agree with it, and the rest is not given.
 
     Raises:
         DomainError: a column is absent or twice there, or holds a value outside the domain.
@@ -366,11 +366,15 @@ def evaluate(
             target,
             degrees=DEGREES if degrees is None else degrees,
             max_subsets=max_subsets,
-            queries=queries,
+            queries=QUERIES if queries is None else queries,
             generator=generator,
             models=DEFAULT_MODELS if models is None else models,
         )
     else:
+        decided = {"max_subsets": max_subsets, "queries": queries, "generator": generator, "models": models}
+        for name, value in decided.items():
+            if value is not None:
+                raise ParameterError(name, value, "None beside a baseline, which has decided about it")
         _check_agreement(baseline, table, holdout, target, degrees)
     plan, asked = baseline.plan, baseline.queries
     told = baseline.encoding, plan, asked, baseline.target, baseline.seed
@@ -524,7 +528,9 @@ def _distances(measured: Closeness) -> dict[str, float]:
         found[f"{degree}-way error, largest"] = error.max
     found["range queries, mean error"] = measured.ranges.mean
     if measured.values:
-        found["values, largest Kolmogorov-Smirnov distance"] = max(v.kolmogorov_smirnov for v in measured.values)
+        found["values, largest Kolmogorov-Smirnov distance"] = float(
+            np.fmax.reduce([v.kolmogorov_smirnov for v in measured.values])
+        )
     for name, correlation in measured.correlations.items():
         found[f"{name}, largest difference"] = correlation.largest
         found[f"{name}, mean difference"] = correlation.mean

@@ -6,6 +6,7 @@ about privacy. Real rows with a fifth of their cells changed (:func:`nearly_copi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -44,8 +45,10 @@ class Propensity:
 
     @property
     def ratio(self) -> float:
-        """``error`` in parts of ``by_chance``: 1 for a fresh sample, less for a copy, more where there is a difference."""
-        return self.error / self.by_chance if self.by_chance else 0.0
+        """``error`` in parts of ``by_chance``: 1 for a fresh sample, less for a copy, more where there is a difference.
+
+        NaN where a tree finds nothing by chance: of so few rows, or so much alike, it can make no leaves."""
+        return self.error / self.by_chance if self.by_chance else math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""

@@ -371,6 +371,7 @@ class Mechanism(Shown, ABC):
                 read into memory for a mechanism that needs more than counts.
             progress: told of each step.
         """
+        checks.function("progress", progress, checks.PROGRESS)
         if not isinstance(table, AnyTable):
             raise ParameterError(
                 "table",

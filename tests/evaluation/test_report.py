@@ -119,6 +119,10 @@ def test_a_baseline_saves_work_and_changes_nothing() -> None:
         ("holdout", {"holdout": _table(400, 9)}),
         ("target", {"target": "colour"}),
         ("degrees", {"degrees": (1, 2)}),
+        ("models", {"models": ["random forest"]}),
+        ("queries", {"queries": 10}),
+        ("max_subsets", {"max_subsets": 3}),
+        ("generator", {"generator": np.random.default_rng(1)}),
     ],
 )
 def test_a_baseline_of_something_else_is_refused(field: str, arguments: dict[str, object]) -> None:
@@ -126,6 +130,16 @@ def test_a_baseline_of_something_else_is_refused(field: str, arguments: dict[str
     with pytest.raises(ParameterError) as caught:
         evaluate(**given)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("names", [["empty", "x", "ill"], ["x", "ill", "empty"]])
+def test_the_largest_distance_is_of_the_columns_that_have_values(names: list[str]) -> None:
+    empty = Attribute("empty", "numeric", lower=0, upper=1, bins=2, missing=True)
+    table = REAL.project(["x", "ill"])
+    frame = table.frame.assign(empty=np.nan)[names]
+    domain = Domain.of([empty if name == "empty" else table.domain[name] for name in names])
+    found = flat_measures(evaluate(Table(frame, domain), frame.iloc[:50]))
+    assert 0 < found["values, largest Kolmogorov-Smirnov distance"] < 0.5
 
 
 def test_without_held_out_rows() -> None:

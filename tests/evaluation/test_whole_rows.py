@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,7 +80,8 @@ def test_very_many_rows_or_columns_are_sampled_and_a_copy_stays_one(monkeypatch:
 
 
 def test_nothing_to_tell_apart_by() -> None:
-    assert propensity(np.zeros((1, 1), dtype=np.int32), np.zeros((1, 1), dtype=np.int32), seed=0).ratio == 0
+    for rows in (1, 10):  # too few for two leaves, however different
+        assert math.isnan(propensity(np.zeros((1, 1), dtype=np.int32), np.ones((rows, 1), dtype=np.int32), seed=0).ratio)
     assert Propensity(0.2, 0.1).ratio == 2
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DpsynError
+from dpsyn.errors import DpsynError, ParameterError
 from dpsyn.evaluation.experiments import Grid, crossings, run_grid, summarise
 from dpsyn.evaluation.report import real_baseline
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
@@ -298,6 +299,15 @@ def survives(call: Call, arguments: dict[str, Any]) -> bool:
 def test_what_it_is_tried_with_works(name: str) -> None:
     call = CALLS[name]
     assert survives(call, call.arguments)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [partial(_calibrated("mwem"), None, TABLE), partial(dpsyn.local_loss, dpsyn.PrivateSampling(degree=1, rows=1), TABLE)],
+)
+def test_progress_is_told_to_a_function(call: Callable[..., object]) -> None:
+    with pytest.raises(ParameterError, match="progress = 7 is not possible: a function of a step and a share"):
+        call(progress=7)
 
 
 @pytest.mark.parametrize("name", CALLS)

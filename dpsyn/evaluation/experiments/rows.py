@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ import pandas as pd
 from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
+from dpsyn.dates import days, local_moments, timed
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, quoted
+
+_ROUNDED = 1e-9
+"""Of a number, by which it may differ from the value of the domain that it stands for."""
 
 
 def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
@@ -87,20 +92,20 @@ def _read(attribute: Attribute, cells: Sequence[str]) -> pd.Series[Any]:
         if unknown:
             raise wrong(min(map(cells.index, unknown)))
         return settled(pd.Series([values[cell] for cell in cells], name=attribute.name, dtype=object))
-    if attribute.kind == "date":
-        try:
-            moments = pd.to_datetime(pd.Series([c or None for c in cells]), format="ISO8601")
-        except ValueError as fault:
-            raise DataError(f"column {quoted(attribute.name)}: a cell is no date ({fault})") from fault
-        return attribute.from_numbers(attribute.numbers(moments))
     numbers = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        try:
-            numbers[row] = float(cell) if cell else np.nan
-        except ValueError:
-            raise wrong(row) from None
-    inside = (numbers >= attribute.edges[0]) & (numbers <= attribute.edges[-1])
-    inside |= [cell == "" for cell in cells]
-    if not inside.all():
-        raise wrong(int(np.argmin(inside)))
-    return attribute.from_numbers(numbers)
+    if attribute.kind == "date":
+        moments = local_moments(pd.Series(cells, dtype=object))
+        numbers[:] = np.where(timed(moments), np.nan, days(moments))
+    else:
+        for row, cell in enumerate(cells):
+            with suppress(ValueError):
+                numbers[row] = float(cell or "nan")
+                continue
+            raise wrong(row)
+    empty = np.array([cell == "" for cell in cells])
+    column = attribute.from_numbers(np.where(empty, np.nan, numbers))
+    fits = (numbers >= attribute.edges[0]) & (numbers <= attribute.edges[-1])
+    fits &= np.isclose(attribute.numbers(column), numbers, rtol=_ROUNDED, atol=0.0)  # a multiple of the unit
+    if not (fits | empty).all():
+        raise wrong(int(np.argmin(fits | empty)))
+    return column

@@ -416,10 +416,9 @@ def run_grid(
         ParameterError: an unknown backend, or a cluster without its address.
     """
     checks.instance("grid", grid, Grid, "an experiment, Grid(...)")
-    if on_result is not None and not callable(on_result):
-        raise ParameterError("on_result", on_result, "a function of a result, or None")
-    if not callable(progress):
-        raise ParameterError("progress", progress, "a function of a step and a share, such as print")
+    if on_result is not None:
+        checks.function("on_result", on_result, "a function of a result, or None")
+    checks.function("progress", progress, checks.PROGRESS)
     if baseline is None:
         progress("measuring the real data against itself", 0.0)
         baseline = real_baseline(table, holdout, target, degrees=degrees, models=models)

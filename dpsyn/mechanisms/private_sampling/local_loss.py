@@ -246,6 +246,7 @@ class LossMeter:
         method = checks.choice("method", method, get_args(Search))
         tries = checks.whole("tries", tries, 1, _MOST_TRIES)
         generator = checks.generator("generator", generator) or np.random.default_rng()
+        checks.function("progress", progress, checks.PROGRESS)
         existing = self.neighbours.count(self.neighbouring)
         everything = method == "all" or (method == "auto" and existing <= tries)
         if everything:

@@ -262,6 +262,28 @@ def test_numbers_outside_the_bounds_are_refused() -> None:
             rows_from_csv(f"real\n{cell}\n0.5\n" if cell else 'real\n""\n', domain)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "inside", "outside"),
+    [
+        (Attribute("c", "numeric", lower=0, upper=9, integer=True), "3", ("3.5", "nan", "10")),
+        (Attribute("c", "numeric", lower=0, upper=9, unit=0.01), "0.51", ("0.505", "1e-17", "-inf")),
+        (
+            Attribute("c", "date", lower="2020-01-01", upper="2021-02-01", missing=True),
+            "2020-02-29",
+            ("2020-02-30", "1920-03-01", "2999-03-01", "now", "NaT", "2020-02-29T12:00:00", "18321"),
+        ),
+    ],
+)
+def test_cells_that_are_no_values_of_the_domain_are_refused(
+    attribute: Attribute, inside: str, outside: tuple[str, ...]
+) -> None:
+    domain = Domain.of([attribute])
+    assert len(rows_from_csv(f"c\n{inside}\n", domain)) == 1
+    for cell in outside:
+        with pytest.raises(DataError, match=r"row 2, column 'c': .* is no value of the domain"):
+            rows_from_csv(f"c\n{inside}\n{cell}\n", domain)
+
+
 def test_a_file_of_an_earlier_version_opens() -> None:
     check_the_old_ones(read_archive((Path(__file__).parent / "old" / "old_export.json").read_bytes()))
 
