@@ -16,6 +16,12 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
 
 
+def in_settings(value: Any) -> str:
+    """What a category is called in settings, which are kept as text: whole numbers are one, however they are held."""
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if whole else value)
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be written down: half a surrogate pair cannot, and a file with a zero byte is no text file."""
     try:

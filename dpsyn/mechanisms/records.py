@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NotRequired, TypedDict, get_args, get_type_hints
 
 from dpsyn import checks
+from dpsyn.cells import in_settings
 from dpsyn.display import PUBLIC, Shown
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, quoted, shown
@@ -287,7 +288,7 @@ def categories_by_number(settings: Mapping[str, Any], domain: Domain, *, back: b
     # What several columns have is counted in the one that mechanisms go by, if there is one.
     for attribute in sorted(domain.attributes, key=lambda a: a.name != settings.get("target")) if listing else ():
         for number, category in enumerate(attribute.categories, 1):
-            words.setdefault(str(category), f"category {number} of {quoted(attribute.name)}")
+            words.setdefault(in_settings(category), f"category {number} of {quoted(attribute.name)}")
     if back:
         words = {number: category for category, number in words.items()}
 

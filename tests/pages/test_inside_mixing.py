@@ -78,7 +78,7 @@ def test_draw_again_changes_the_draw_and_nothing_else(open_page):
     assert "Draw 2:" in words(app)
     assert metrics(app) == before
     quiet(app.segmented_control(key="in_cda_show").set_value("Points").run())
-    assert "coordinates" in words(app)
+    assert "of the variance in all" in words(app)
 
 
 def test_the_digits_are_one_click_away(open_page):

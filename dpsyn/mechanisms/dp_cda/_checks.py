@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dpsyn import checks
+from dpsyn.cells import in_settings
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError, quoted
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
@@ -22,7 +23,7 @@ def class_values(attribute: Attribute) -> list[Any]:
 
 
 def rows_of_classes(
-    rows: Mapping[Any, int] | int | None, rows_by: RowsBy, attribute: Attribute, n: int
+    rows: Mapping[str, int] | int | None, rows_by: RowsBy, attribute: Attribute, n: int
 ) -> tuple[int, tuple[int, ...] | None]:
     """T, which is n where nothing is said, and T_k in code order: those of a mapping, ⌊T/K⌋ each, or None for such as follow
     from the class sizes (:func:`in_proportion`).
@@ -35,7 +36,7 @@ def rows_of_classes(
     if isinstance(rows, Mapping):
         found = _in_code_order("rows", rows, attribute)
         if min(found) < 0 or max(found) < 1:
-            raise ParameterError("rows", _shown(rows), "at least 0 rows of every class, and at least 1 of some class")
+            raise ParameterError("rows", dict(rows), "at least 0 rows of every class, and at least 1 of some class")
         return sum(found), found
     total = n if rows is None else rows
     if total < len(values):
@@ -66,7 +67,7 @@ def in_proportion(total: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def public_class_sizes(
-    declared: Mapping[Any, int] | int | None,
+    declared: Mapping[str, int] | int | None,
     attribute: Attribute,
     n: int | None,
     order_of_mixture: int,
@@ -84,7 +85,7 @@ def public_class_sizes(
     values = class_values(attribute)
     made = rows or (1,) * len(values)
     if isinstance(declared, Mapping):
-        shown: object = _shown(declared)
+        shown: object = dict(declared)
         sizes = _in_code_order("class_sizes", declared, attribute)
     else:
         shown = declared
@@ -104,18 +105,15 @@ def public_class_sizes(
     return sizes
 
 
-def _in_code_order(field: str, declared: Mapping[Any, int], attribute: Attribute) -> tuple[int, ...]:
-    values = class_values(attribute)
-    unknown = [value for value in declared if value not in values]
-    lost = [value for value in values if value not in declared]
-    if unknown or lost:
-        problem = f"{quoted(unknown[0])} is not one of them" if unknown else f"{quoted(lost[0])} is missing"
-        raise ParameterError(field, _shown(declared), f"one number for every class of {quoted(attribute.name)}; {problem}")
-    return tuple(declared[value] for value in values)
-
-
-def _shown(declared: Mapping[Any, int]) -> dict[str, int]:
-    return {str(value): number for value, number in declared.items()}
+def _in_code_order(field: str, declared: Mapping[str, int], attribute: Attribute) -> tuple[int, ...]:
+    names = [in_settings(value) for value in class_values(attribute)]
+    unknown = [name for name in declared if name not in names]
+    lost = [name for name in names if name not in declared]
+    if unknown or lost or len(set(names)) < len(names):
+        problem = f"{quoted(unknown[0])} is not one of them" if unknown else f"{quoted(lost[0])} is missing" if lost else ""
+        problem = problem or "some are written alike, so only one number for all of them will do"
+        raise ParameterError(field, dict(declared), f"one number for every class of {quoted(attribute.name)}; {problem}")
+    return tuple(declared[name] for name in names)
 
 
 def count_margin(scale: float, classes: int, failure_probability: float) -> int:
@@ -130,14 +128,17 @@ def count_margin(scale: float, classes: int, failure_probability: float) -> int:
     return max(0, math.ceil(scale * exponent * (1 + 1e-12) + 1e-12) - 1)
 
 
-def per_class(field: str, value: object) -> dict[Any, int] | int | None:
-    """A whole number from 1 on for all classes, one from 0 on for each, or None.
+def per_class(field: str, value: object) -> dict[str, int] | int | None:
+    """A whole number from 1 on for all classes, one from 0 on for each by its text, or None.
 
     Raises:
         ParameterError: it is none of these.
     """
     if isinstance(value, Mapping):
-        return {name: checks.whole(field, number, 0, why="for every class") for name, number in value.items()}
+        found = {in_settings(name): checks.whole(field, number, 0, why="for every class") for name, number in value.items()}
+        if len(found) < len(value):
+            raise ParameterError(field, found, "a number for every class; two are written alike")
+        return found
     return checks.whole_or_none(field, value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn import checks
@@ -131,14 +131,6 @@ class DPCDA(Config):
     def as_it_comes(cls, rows: int, target: str | None) -> DPCDA | None:
         """With the column to predict as its class."""
         return None if target is None else cls(target=target)
-
-    def settings(self) -> dict[str, Any]:
-        """The configuration as plain data; the values of the target become text."""
-        settings = asdict(self)
-        for field in ("rows", "class_sizes"):
-            if isinstance(settings[field], Mapping):
-                settings[field] = {str(value): number for value, number in settings[field].items()}
-        return settings
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> DPCDAMechanism:
         """The smallest σ that meets ``spec`` by the exact accountant (:mod:`exact`).

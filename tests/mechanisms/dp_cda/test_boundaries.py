@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpsyn
@@ -18,9 +20,11 @@ from dpsyn.mechanisms.dp_cda._checks import (
     check_delta,
     count_margin,
     in_proportion,
+    per_class,
     public_class_sizes,
     rows_of_classes,
 )
+from dpsyn.mechanisms.records import config_from_dict, config_to_dict
 from dpsyn.privacy.mixing.averaging import floating_noise_assumption
 
 CLASS = Attribute("k", "categorical", ("a", "b", "c"), public=True)
@@ -54,10 +58,10 @@ def test_rows_of_classes_up_to_what_is_refused() -> None:
 
 def test_missing_values_are_the_last_class() -> None:
     with_gaps = Attribute("k", "categorical", ("a", "b"), missing=True, public=True)
-    assert rows_of_classes({None: 4, "b": 2, "a": 1}, "size", with_gaps, 50) == (7, (1, 2, 4))
-    assert public_class_sizes({None: 9, "a": 7, "b": 8}, with_gaps, 50, 4) == (7, 8, 9)
+    assert rows_of_classes({"None": 4, "b": 2, "a": 1}, "size", with_gaps, 50) == (7, (1, 2, 4))
+    assert public_class_sizes({"None": 9, "a": 7, "b": 8}, with_gaps, 50, 4) == (7, 8, 9)
     with pytest.raises(ParameterError) as caught:
-        public_class_sizes({None: 3, "a": 7, "b": 8}, with_gaps, 50, 4)
+        public_class_sizes({"None": 3, "a": 7, "b": 8}, with_gaps, 50, 4)
     assert caught.value.value == {"None": 3, "a": 7, "b": 8}
 
 
@@ -195,3 +199,17 @@ def test_noise_that_cannot_be_had_is_refused_before_there_is_a_table() -> None:
             config.calibrate(dpsyn.PrivacySpec(1.0, 0.0), DOMAIN, 100)
         with pytest.raises(CalibrationError, match=r"delta = 1e-05 is usual$"):
             config.calibrate(dpsyn.PrivacySpec(1.0, 0.0, "add_remove"), DOMAIN, 10**9)
+
+
+@pytest.mark.parametrize("classes", [(False, True), (0, 1), (0.0, 1.0), (2.5, 1)])
+def test_classes_of_any_type_are_settings_that_a_record_keeps(classes: tuple[Any, ...]) -> None:
+    domain = Domain.of([Attribute("y", "categorical", classes, public=True), CLASS])
+    config = dpsyn.DPCDA("y", rows={classes[1]: 3, np.array(classes)[0]: 9}, class_sizes=20)
+    assert config_from_dict(json.loads(json.dumps(config_to_dict(config)))) == config
+    assert config.calibrate(dpsyn.PrivacySpec(5.0, 1e-3), domain, 60).rows_per_class == (9, 3)
+
+
+def test_classes_that_are_written_alike_have_one_number() -> None:
+    alike = Attribute("y", "categorical", ("1", 1))
+    assert "some are written alike" in refused("rows", rows_of_classes, {"1": 4}, "size", alike, 50)
+    assert "two are written alike" in refused("rows", per_class, "rows", {1: 4, "1": 5})
