@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -75,10 +76,14 @@ class Parquet:
         import pyarrow as pa
         from pyarrow import parquet
 
-        source = pa.BufferReader(self._source) if isinstance(self._source, bytes) else self._source
+        by_bytes = isinstance(self._source, bytes)
         try:
             options: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": list(as_numbers)}
-            with parquet.ParquetFile(source, **options) as file:
+            # Of paths as texts Arrow takes none that is no Unicode.
+            with (
+                pa.BufferReader(self._source) if by_bytes else pa.OSFile(os.fsencode(self._source)) as source,
+                parquet.ParquetFile(source, **options) as file,
+            ):
                 yield file
         except MemoryError:
             raise

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dpsyn.cells import is_unicode
 from dpsyn.data._frames import is_text, usable
 from dpsyn.data._sql import Integers, Numbers, Threshold, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
@@ -275,6 +276,8 @@ def _pattern(path: str) -> str:
         DataError: there is no such pattern.
     """
     path = os.path.abspath(path).replace(os.sep, "/")
+    if not is_unicode(path):
+        raise DataError(f"{quoted(path)} is no Unicode, and DuckDB cannot be told of it; give it another name")
     if "\\" in path and any(sign in path for sign in "*?["):
         raise DataError(
             f"{quoted(path)} holds a backslash beside one of *, ? and [, which DuckDB cannot be told; give it another name"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
@@ -195,7 +196,8 @@ def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wi
 
 
 def stem(title: str) -> str:
-    """A file's name without its ending."""
+    """A file's name without its ending; what of it is no Unicode is replaced."""
+    title = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", title)
     path = Path(title)
     return path.stem if path.suffix.lower() in (".csv", ".tsv", ".tab", ".txt", ".data", ".parquet", ".pq") else title
 
