@@ -22,12 +22,12 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         OSError: one cannot be written; none was replaced.
     """
     beside: dict[Path, Path] = {}
-    regular = {path: Path(os.path.realpath(path)) for path in files if path.is_file() or not path.exists()}
+    regular = {path for path in files if path.is_file() or not path.exists()}
     try:
-        for path, real in regular.items():
+        for real, data in {Path(os.path.realpath(path)): files[path] for path in files if path in regular}.items():
             with tempfile.NamedTemporaryFile(dir=real.parent, prefix=".", suffix=".part", delete=False) as file:
                 beside[real] = Path(file.name)
-                file.write(files[path])
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             if real.exists():

@@ -34,7 +34,7 @@ from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, remark, say
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS
-from dpsyn.places import HOME, write_whole
+from dpsyn.places import HOME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +171,7 @@ def schema(
     from dpsyn.data.schema_file import schema_text
 
     output = None if output is None or str(output) == STDIN else output
-    with terminal.written(output, force=force, read=[file, book]):
+    with terminal.written(output, force=force, read=[file, book]) as write:
         domain, table = described(file, book, columns, in_place=in_place)
         if confirmed:
             domain = domain.confirmed()
@@ -188,7 +188,7 @@ def schema(
         if output is None:
             click.echo(text, nl=False)
         else:
-            write_whole({output: text.encode()})
+            write({output: text.encode()})
             todo = ": correct it, and set public to true in the columns that you know without these rows"
             note(f"wrote {output}{todo if own and not domain.is_public else ''}")
 
@@ -269,8 +269,6 @@ def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | 
         raise click.UsageError(f"--output {output or repr(output)}: take a name that ends in .csv or .parquet")
     if record is None and (place.is_file() or not place.exists()):
         record = place.with_name(f"{place.stem}.record.json")
-    if record is not None and os.path.realpath(place) == os.path.realpath(record):
-        raise click.UsageError("--record and --output name one file")
     return place, record
 
 
@@ -333,7 +331,7 @@ def generate(
     spec = PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
     place, record = _places(output, record, as_json=as_json)
-    with terminal.written(place, record, force=force, read=[file, schema]):
+    with terminal.written(place, record, force=force, read=[file, schema]) as write:
         table = read(file, schema, columns, in_place=in_place)
         note_unconfirmed(table.domain, file, schema)
         note_doubts(table)
@@ -347,7 +345,7 @@ def generate(
             files[record] = f"{json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)}\n".encode()
         if place is not None:
             files[place] = made
-        write_whole(files)  # the record first, and not after rows that go to standard output
+        write(files)  # the record first, and not after rows that go to standard output
         if place is None:
             sys.stdout.buffer.write(made)
         note_formulas(release.rows, guarded=guard)
@@ -486,7 +484,7 @@ def experiment(
 
     plan, files = plan_of(grid)
     folder = Path(grid).with_suffix(".results") if output is None else output
-    with terminal.written(table, figure, force=force, read=files):
+    with terminal.written(table, figure, force=force, read=files) as write:
         results, code = run(grid, plan, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
         made: dict[Path, bytes] = {}
         if table is not None:
@@ -496,7 +494,7 @@ def experiment(
             made[table] = escape.csv(results_frame(results))
         if figure is not None:
             made[figure] = results.figure().to_html().encode()
-        write_whole(made)
+        write(made)
     if as_json:
         say_json({"folder": str(folder), "results": [result.to_dict() for result in results]})
     else:

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -22,6 +22,7 @@ import click
 from dpsyn import escape
 from dpsyn.errors import DataError, DpsynError, InputError, quoted
 from dpsyn.notation import readable
+from dpsyn.places import write_whole
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.feasibility import Feasibility
@@ -232,8 +233,11 @@ class Progress:
 
 
 @contextmanager
-def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None]) -> Iterator[None]:
-    """Makes sure before long work that files can be written, and takes away those that it has made if the work fails.
+def written(
+    *paths: Path | None, force: bool, read: Sequence[str | Path | None]
+) -> Iterator[Callable[[Mapping[Path, bytes]], None]]:
+    """Makes sure before long work that files can be written, and hands out what writes them; if the work fails, those that
+    were made here go. What somebody else has put in their place meanwhile stays, but for ``force``.
 
     Args:
         paths: to write.
@@ -241,34 +245,59 @@ def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None])
         read: files that the command reads.
 
     Raises:
+        UsageError: two are one file.
         DataError: one is there already, or cannot be written.
     """
-    made: list[Path] = []
+    made: dict[Path, tuple[int, ...] | None] = {}
+    places: list[Path] = []
+
+    def write(files: Mapping[Path, bytes]) -> None:
+        for path, own in made.items():
+            if not force and _mark(path) not in (None, own):
+                raise DataError(
+                    f"{quoted(str(path))} was made by somebody else meanwhile, and nothing was written: take another name, "
+                    "or --force to write over it"
+                )
+        write_whole(files)
+        made.update({path: _mark(path) for path in made})
+
     inputs = [Path(os.path.realpath(one)) for one in read if one is not None]
     try:
-        for path in paths:
-            if path is None:
-                continue
+        for path in filter(None, paths):
             if str(path) == "-":
                 raise DataError("- is standard output, and this goes into a file: give it a name")
             real = Path(os.path.realpath(path))
             if real in inputs or (real.exists() and any(one.exists() and real.samefile(one) for one in inputs)):
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
+            if real in places:
+                raise click.UsageError(f"{quoted(str(path))} is to be written twice: take two files")
+            places.append(real)
             there = path.exists()
             if there and not force:
                 raise DataError(f"{quoted(str(path))} is there already: take another name, or --force to write over it")
             try:
-                path.open("ab").close()
+                with path.open("ab") as file:
+                    opened = os.fstat(file.fileno())
                 if there and path.is_file():
                     tempfile.TemporaryFile(dir=real.parent).close()
             except OSError as fault:
                 raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
-            made += [] if there else [path]
-        yield
+            if not there:
+                made[path] = opened.st_dev, opened.st_ino, 0
+        yield write
     except BaseException as fault:
-        for path in made:
-            path.unlink(missing_ok=True)
+        for path, own in made.items():
+            if own is not None and own == _mark(path):
+                Path(os.path.realpath(path)).unlink(missing_ok=True)
         if isinstance(fault, OSError) and fault.filename is None and fault.errno in _FULL:
-            names = ", ".join(quoted(str(path)) for path in paths if path is not None)
+            names = ", ".join(quoted(str(path)) for path in filter(None, paths))
             raise DataError(f"{names} cannot be written: {fault.strerror}") from fault
         raise
+
+
+def _mark(path: Path) -> tuple[int, ...] | None:
+    """Which file lies there, and how large it is; None for none."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino, found.st_size
+    return None

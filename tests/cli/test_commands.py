@@ -29,6 +29,7 @@ from dpsyn.data.schema_file import read_schema
 from dpsyn.errors import DataError
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.registry import offered
+from dpsyn.places import write_whole
 
 QUICK = ("--set", "reduced_space_size=500", "--set", "refinements=1", "-q")
 
@@ -229,6 +230,8 @@ def test_machines_get_json(here: Path) -> None:
         (["generate", "leute.csv", "-o", "x.xlsx"], terminal.USAGE, "a name that ends in .csv or .parquet"),
         (["generate", "leute.csv", "-o", ""], terminal.USAGE, "--output '': take a name"),
         (["generate", "leute.csv", "-o", "-", "--record", "-"], terminal.USAGE, "take a file for the record"),
+        (["generate", "leute.csv", "-o", "x.csv", "--record", "./x.csv"], terminal.USAGE, "'x.csv' is to be written twice"),
+        (["experiment", "grid.toml", "--csv", "x.csv", "--figure", "no/../x.csv"], terminal.USAGE, "is to be written twice"),
         (["generate", "leute.csv", "-o", "hard.csv", "--force"], terminal.INPUT, "'hard.csv' is what is read here"),
         (["generate", "loop", "-o", "x.csv"], terminal.INPUT, "loop"),
         (["experiment", "grid.toml", "--csv", "-"], terminal.INPUT, "- is standard output"),
@@ -323,6 +326,46 @@ def test_who_is_asked_to_end_leaves_no_half_file(here: Path, asked: str) -> None
     assert not list(here.glob("x*"))
 
 
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), None])
+@pytest.mark.parametrize("force", [False, True])
+def test_what_others_wrote_meanwhile_stays(
+    here: Path, monkeypatch: pytest.MonkeyPatch, ends: BaseException | None, *, force: bool
+) -> None:
+    called = base.Mechanism.__call__
+
+    def slow(*args: Any, **options: Any) -> Any:
+        (here / "others").write_text("others")
+        (here / "others").replace(here / "x.csv")
+        (here / "x.record.json").write_text("others")
+        if ends is not None:
+            raise ends
+        return called(*args, **options)
+
+    monkeypatch.setattr(base.Mechanism, "__call__", slow)
+    words = ("generate", "leute.csv", "-o", "x.csv", *QUICK, *["--force"] * force)
+    done = force and ends is None
+    found = run(*words, code=terminal.DONE if done else terminal.INTERRUPTED if ends else terminal.INPUT)
+    assert ((here / "x.csv").read_text() == "others") is not done
+    assert ((here / "x.record.json").read_text() == "others") is not done
+    if not force and ends is None:
+        assert "'x.csv' was made by somebody else meanwhile, and nothing was written" in found.stderr
+    assert not list(here.glob(".*"))
+
+
+def test_a_record_goes_if_its_rows_find_no_reader(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpsyn.cli.commands.note_formulas", failing(KeyboardInterrupt()))
+    run("generate", "leute.csv", "-o", "-", "--record", "x.record.json", *QUICK, code=terminal.INTERRUPTED)
+    assert not list(here.glob("x*"))
+
+
+def test_a_file_whose_name_is_no_unicode_is_read(here: Path) -> None:
+    name = os.fsdecode(b"leute\xff.csv")
+    (here / name).write_bytes((here / "leute.csv").read_bytes())
+    assert read_schema(run("schema", name).stdout) == dpsyn.read_table("leute.csv").domain
+    run("generate", name, "-o", "x.csv", *QUICK)
+    assert run("feasibility", name, "-q", code=terminal.NO).stdout.startswith("leute\ufffd: 60 rows")
+
+
 def test_without_a_record_no_rows_are_written_over(here: Path) -> None:
     (here / "x.csv").write_text("mine")
     run("generate", "leute.csv", "-o", "x.csv", "--record", "/dev/full", "--force", *QUICK, code=terminal.INPUT)
@@ -364,6 +407,13 @@ def test_what_is_written_over_keeps_its_permissions_and_links(here: Path) -> Non
     (here / "new").touch()
     run("schema", "leute.csv", "-o", "new.json")
     assert (here / "new.json").stat().st_mode == (here / "new").stat().st_mode
+
+
+def test_a_file_of_two_names_is_written_once(here: Path) -> None:
+    (here / "to_x").symlink_to("x")
+    write_whole({here / "x": b"1", here / "to_x": b"2"})
+    assert (here / "x").read_bytes() == b"2"
+    assert not list(here.glob(".*"))
 
 
 def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
