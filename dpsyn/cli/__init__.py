@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 
@@ -13,6 +14,8 @@ def main() -> None:
     """Run the command line of this process."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # what libraries say to programmers
+    if sys.stderr is None:  # closed, as where daemons start programs
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # till the process ends
     if sys.stdout is None:
         note("standard output is closed, and nothing can be said there: /dev/null takes what nobody reads")
         sys.exit(INPUT)

@@ -444,6 +444,15 @@ def test_where_standard_output_is_closed_nothing_is_done(here: Path) -> None:
     assert b"standard output is closed" in found.stderr
 
 
+@pytest.mark.parametrize("words", ["generate leute.csv -o x.csv", "feasibility leute.csv", "compare leute.csv leute.csv"])
+def test_where_standard_error_is_closed_all_is_done(here: Path, words: str) -> None:
+    found = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m dpsyn.cli {words} --json 2>&-"], stdout=subprocess.PIPE, check=False
+    )
+    assert found.returncode in (terminal.DONE, terminal.NO)
+    assert "error" not in json.loads(found.stdout)
+
+
 @pytest.mark.parametrize("words", ["schema -", "generate - -o x.csv", "verify -"])
 def test_where_standard_input_is_closed_nothing_is_read(here: Path, words: str) -> None:
     found = subprocess.run(
