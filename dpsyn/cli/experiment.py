@@ -60,7 +60,7 @@ def read_plan(data: bytes) -> Plan:
         DataError: it is no TOML, or says what is not known; the message names it.
     """
     try:
-        found = tomllib.loads(data.decode())
+        found = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as fault:
         raise DataError(f"the experiment is no TOML: {fault}") from fault
     known = [each.name for each in fields(Plan)]
@@ -68,6 +68,9 @@ def read_plan(data: bytes) -> Plan:
     if unknown:
         raise DataError(f"{quoted(unknown[0])} is nothing that an experiment has; there are {', '.join(known)}")
     plan = checked(Plan, found)
+    for place in (plan.data, plan.schema):
+        if place is not None and "\0" in place:
+            raise DataError(f"{quoted(place)} is the name of no file: it holds a zero byte")
     if (plan.data is None) == (plan.sample is None):
         raise DataError('an experiment names its data: data = "people.csv", or sample = "asia"')
     return plan

@@ -80,7 +80,7 @@ def described(
         if is_schema(data):
             domain = read_schema(data)
         else:
-            domain, notes = read_code_book(data).domain()
+            domain, notes = read_code_book(data).project(wanted).domain()
             for said in notes:
                 remark(said)
         return (domain if wanted is None else domain.project(wanted)), None

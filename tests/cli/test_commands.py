@@ -102,6 +102,9 @@ def test_a_code_book_of_another_tool_becomes_a_schema_and_back(here: Path) -> No
     assert one.names == columns[:1]
     assert "--from is for a table" in run("schema", "rows.json", "--from", "sdv.json", code=terminal.USAGE).stderr
     assert "give the rows" in run("schema", "sdv.json", code=terminal.INPUT).stderr
+    told = {"raucht": {"enum": ["ja", "nein"]}, "Größe": {"type": "integer"}}
+    (here / "some.json").write_text(json.dumps({"type": "object", "properties": told}), encoding="utf-8")
+    assert read_schema(run("schema", "some.json", "--columns", "raucht").stdout).names == ("raucht",)
     quick = ("generate", "leute.csv", "--schema", "rows.json", "-o", "rows.csv")
     assert "dpsyn schema people.csv --from FILE" in run(*quick, code=terminal.INPUT).stderr
 
@@ -635,6 +638,9 @@ def counted(of: Any, ran: list[object]) -> Any:
         ('data = "leute.csv"\nrepeats = "two"', "repeats"),
         ('data = "leute.csv"\n[mechanisms.x]\nrows = 3', "names no mechanism"),
         ('data = "gone.csv"', "gone.csv"),
+        ('\ufeffdata = "gone.csv"', "gone.csv"),
+        ('data = "leute\\u0000.csv"', "holds a zero byte"),
+        ('data = "leute.csv"\nschema = "\\u0000"', "holds a zero byte"),
         ('data = "leute.csv"\nsplit_seed = -1', "split_seed = -1 is not possible"),
         (GRID.replace("[1.0]", "[]"), "values = () is not possible: at least one number"),
         (GRID.replace("[1.0]", "[1, 2.0, 1]"), "none of them twice"),
