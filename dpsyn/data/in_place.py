@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -136,10 +137,13 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
 def _files_in(folder: Path) -> list[str]:
     """The Parquet files in a folder and in those inside it; what is hidden, or begins with _, is no data.
 
+    Links are followed, and each folder and each file is taken once, whatever names it has.
+
     Raises:
         DataError: there is none, a folder cannot be read, or there are too many files to look through.
     """
-    found, looked, waiting = [], 0, [folder]
+    found: list[Path] = []
+    looked, waiting, seen = 0, [folder], {_status(folder)[1]}
     while waiting:
         place = waiting.pop()
         try:
@@ -151,12 +155,27 @@ def _files_in(folder: Path) -> list[str]:
             raise DataError(
                 f"the folder {str(folder)!r} holds more than {_MOST_FILES:,} files; name one with Parquet files only"
             )
-        shown = [entry for entry in entries if not entry.name.startswith((".", "_"))]
-        waiting += [Path(entry.path) for entry in shown if entry.is_dir(follow_symlinks=False)]
-        found += [entry.path for entry in shown if entry.name.lower().endswith(PARQUET_NAMES) and entry.is_file()]
+        for path in entries:
+            if path.name.startswith((".", "_")):
+                continue
+            mode, mark = _status(path)
+            inside = stat.S_ISDIR(mode)
+            is_data = inside or (stat.S_ISREG(mode) and path.name.lower().endswith(PARQUET_NAMES))
+            if is_data and mark not in seen:
+                seen.add(mark)
+                (waiting if inside else found).append(path)
     if not found:
         raise DataError(f"the folder {str(folder)!r} holds no Parquet file")
-    return sorted(found)
+    return sorted(map(str, found))
+
+
+def _status(path: Path) -> tuple[int, tuple[int, int]]:
+    """The mode of what a path leads to, and which it is, whatever its names are."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return found.st_mode, (found.st_dev, found.st_ino)
 
 
 def _by_folders(folder: Path, files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

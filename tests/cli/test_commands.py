@@ -209,7 +209,7 @@ def test_machines_get_json(here: Path) -> None:
     ("words", "code", "said"),
     [
         (["generate", "nothing.csv", "-o", "x.csv"], terminal.INPUT, "'nothing.csv' cannot be read: No such file"),
-        (["generate", ".", "-o", "x.csv"], terminal.INPUT, "the folder '.' holds no Parquet file"),
+        (["generate", ".", "-o", "x.csv"], terminal.INPUT, "'loop' cannot be read: Too many levels"),
         (["generate", "leute.csv", "--columns", "Alter", "-o", "x.csv"], terminal.INPUT, "no column 'Alter'"),
         (["generate", "leute.csv", "--epsilon", "0", "-o", "x.csv"], terminal.INPUT, "epsilon = 0.0 is not possible"),
         (["generate", "leute.csv", "--epsilon", "one", "-o", "x.csv"], terminal.USAGE, "not a valid float"),
