@@ -21,6 +21,7 @@ from dpsyn.data._frames import as_series, fit_typed, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
 from dpsyn.data.read import check_memory
+from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, quoted, shown
@@ -210,6 +211,16 @@ class CountedTable(Shown):
                 pa.concat_arrays([found[f"{end}{j}"].combine_chunks() for end in ("min", "max")])
             )
         return ends
+
+    def timed(self, column: str) -> bool:
+        """Whether cells of a column are moments within a day, of which only the day counts."""
+        cells, whole = self._cells[self.domain.index(column)], self.engine.cell(column)
+        if isinstance(cells, Listed):
+            return cells.series.dtype.kind == "M" and bool(timed(local_moments(cells.series)).any())
+        if cells.attribute.kind != "date" or not pa.types.is_timestamp(self.engine.schema.field(column).type):
+            return False
+        later = f"CASE WHEN CAST({cells.cell} AS TIMESTAMP) < CAST({whole} AS TIMESTAMP) THEN 1 ELSE 0 END"
+        return bool(self.engine.ask(f"SELECT max({later}) AS later FROM {ROWS}")["later"][0].as_py())
 
     def different(self, column: str) -> pd.Series[Any]:
         """As of a :class:`~dpsyn.table.Table`, each once.

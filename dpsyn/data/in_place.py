@@ -36,6 +36,7 @@ from dpsyn.data.read import (
     parquet_only_in_name,
     read_in_memory,
     stem,
+    truths_as_numbers,
     unreadable,
 )
 from dpsyn.domain import Domain
@@ -147,7 +148,7 @@ def _files_in(folder: Path) -> list[str]:
     while waiting:
         place = waiting.pop()
         try:
-            entries = list(os.scandir(place))
+            entries = sorted(place.iterdir())
         except OSError as error:
             raise unreadable(place, error) from error
         looked += len(entries)
@@ -191,10 +192,20 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
         table = CountedTable.of(engine, domain.project(wanted), name)
-        binned = [a for a in table.domain.attributes if a.is_binned]
-        moved = (note for attribute in binned for note in beyond(attribute, table.ends(attribute.name)))
-        return replace(table, notes=(*notes, *left_out(names, domain.names), *moved)), ()
+        said = (note for attribute in table.domain.attributes for note in _said_of(table, attribute))
+        return replace(table, notes=(*notes, *left_out(names, domain.names), *said)), ()
     return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
+
+
+def _said_of(table: CountedTable, attribute: Attribute) -> Iterator[str]:
+    """Notes on the cells of a column under a given domain."""
+    name = attribute.name
+    if attribute.is_binned and pa.types.is_boolean(table.engine.schema.field(name).type):
+        yield truths_as_numbers(name)
+    if table.timed(name):
+        yield infer.times_dropped(name)
+    if attribute.is_binned:
+        yield from beyond(attribute, table.ends(name))
 
 
 def _inferred(

@@ -303,6 +303,11 @@ def _code_for_missing(name: str, numbers: npt.NDArray[Any]) -> tuple[str, ...]:
     return ()
 
 
+def times_dropped(name: str) -> str:
+    """A note on a column that holds more than days."""
+    return f"Column {quoted(name)}: times of day are dropped, the domain knows days only."
+
+
 def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) -> Column:
     """A datetime64 column without time zone; bounds are its first and last day.
 
@@ -320,7 +325,7 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
             "correct them or empty the cells, or leave the column out",
             column=name,
         )
-    more = (f"Column {quoted(name)}: times of day are dropped, the domain knows days only.",) if timed(moments).any() else ()
+    more = (times_dropped(name),) if timed(moments).any() else ()
     if lower == upper:
         lower, upper = (lower, upper + 1) if upper < LAST_DAY else (lower - 1, upper)
     attribute = Attribute(name, "date", lower=lower, upper=upper, bins=_BINS, missing=bool(empty.any()))

@@ -18,7 +18,7 @@ from dpsyn.data._delimited import SEPARATORS, Batch, Delimited
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed, unicode_only
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, WideColumnError
+from dpsyn.data.infer import Column, WideColumnError, times_dropped
 from dpsyn.dates import local_moments, timed
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
@@ -311,8 +311,7 @@ def _from_frame(
         with unicode_only(attribute.name):
             column = frame[attribute.name]
             truths = attribute.is_binned and infer_dtype(column, skipna=True) == "boolean"
-            said = f"Column {quoted(attribute.name)}: truth values are taken as the numbers 0 and 1."
-            return Column(fit_typed(attribute, column), attribute, (said,) * truths)
+            return Column(fit_typed(attribute, column), attribute, (truths_as_numbers(attribute.name),) * truths)
 
     def infer(column: str) -> Column:
         with unicode_only(column):
@@ -342,10 +341,15 @@ def _fitted(
     return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
 
 
+def truths_as_numbers(name: str) -> str:
+    """A note on a column of truth values under a numeric attribute."""
+    return f"Column {quoted(name)}: truth values are taken as the numbers 0 and 1."
+
+
 def without_times(column: Column) -> Iterator[str]:
     """A note on times of day under a given domain."""
     if column.values.dtype.kind == "M" and timed(local_moments(column.values)).any():
-        yield f"Column {quoted(column.attribute.name)}: times of day are dropped, the domain knows days only."
+        yield times_dropped(column.attribute.name)
 
 
 def beyond(attribute: Attribute, cells: pd.Series[Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gc
 import math
+import os
 import pickle
 import tempfile
 from collections.abc import Callable
@@ -734,6 +735,54 @@ def test_columns_that_folders_alone_name_are_told(in_place: bool | None, tmp_pat
     table = dpsyn.read_table(tmp_path / "parts", in_place=in_place)
     assert table.domain.names == ("sick",)
     assert table.notes[-1] == "Left out, since folders alone name it and no file has it: 'region'."
+
+
+def test_links_in_a_folder_are_followed_and_rows_count_once(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": list("abc") * 4, "y": list("pqpq") * 3})
+    here, other = tmp_path / "here", tmp_path / "other"
+    for folder, rows in ((here, frame[:5]), (other, frame[5:])):
+        folder.mkdir()
+        rows.to_parquet(folder / "1.parquet")
+    assert dpsyn.read_table(here).n == 5
+    (here / "latest.parquet").symlink_to("1.parquet")
+    (here / "hard.parquet").hardlink_to(here / "1.parquet")
+    (here / "a").symlink_to(here / "1.parquet")
+    assert dpsyn.read_table(here).n == 5
+    for name in ("new", "again"):
+        (here / name).symlink_to(other)
+    (other / "back").symlink_to(here)
+    assert dpsyn.read_table(here).n == 12
+    assert dpsyn.read_table(here, in_place=False).n == 12
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds no Parquet file"):
+        dpsyn.read_table(tmp_path / "empty")
+    (here / "gone.parquet").symlink_to("nowhere.parquet")
+    with pytest.raises(DataError, match=r"gone\.parquet' cannot be read: No such file"):
+        dpsyn.read_table(here)
+
+
+def test_a_parquet_file_whose_name_is_no_unicode_is_read_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.parquet").write_bytes(pd.DataFrame({"x": ["a", "b"]}).to_parquet())
+    path = (tmp_path / "rows.parquet").rename(tmp_path / os.fsdecode(b"rows\xff.parquet"))
+    assert dpsyn.read_table(path).name == file_statistics(path).statistics.name == "rows\ufffd"
+    with pytest.raises(DataError, match="is no Unicode, and DuckDB cannot be told of it"):
+        dpsyn.read_table(path, in_place=True)
+
+
+@pytest.mark.parametrize("source", ["file", "postgres"])
+def test_what_a_given_domain_drops_of_typed_cells_is_told(source: str, opened: Any) -> None:
+    moments = [pd.Timestamp("2024-01-02 23:59:59.999999"), pd.Timestamp("2024-01-03"), None]
+    table = pa.table({"d": pa.array(moments, pa.timestamp("us")), "t": [True, False, True], "e": [moments[1]] * 3})
+    domain = dpsyn.Domain.of(
+        [
+            dpsyn.Attribute("d", "date", lower="2024-01-01", upper="2024-12-31", missing=True),
+            dpsyn.Attribute("t", "numeric", lower=0, upper=1),
+            dpsyn.Attribute("e", "date", lower="2024-01-01", upper="2024-12-31"),
+        ]
+    )
+    counted = dpsyn.read_table(opened(table, source), domain=domain, in_place=True)
+    assert counted.notes == dpsyn.read_table(table.to_pandas(), domain=domain).notes
+    assert len(counted.notes) == 2
 
 
 @pytest.mark.parametrize("name", ["é" * 400, "a\0b", "nowhere.csv"])
