@@ -34,6 +34,7 @@ _SIGNATURES = (
 _MARKUP = (
     (b"<!doctype", "a web page"),
     (b"<html", "a web page"),
+    (b"<table", "a web page"),
     (b"<?xml", "XML"),
     *((start, "JSON") for start in (b'{"', b"[{", b"[[", b'["')),
 )

@@ -95,6 +95,8 @@ def test_quoted_names_may_hold_separators_and_newlines() -> None:
         (b"PK\x03\x04 and so on", None, "Excel"),
         (b"\x1f\x8b\x08", None, "gzip"),
         (b"<!DOCTYPE html><html>", None, "web page"),
+        (b"<?xml version='1.0'?>\n<a/>\n", None, "XML"),
+        (b'\xef\xbb\xbf<TABLE border="1">\n<tr><td>1</td></tr>\n</TABLE>\n', None, "web page"),
         (b'{"a": [1, 2]}', None, "JSON"),
         (b"\xff\xfea\x00,\x00b\x00\n\x00\x00\xd8", None, "damaged"),
         (b"PAR1 is how Parquet starts", None, "Parquet file cannot be read"),
