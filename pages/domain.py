@@ -39,7 +39,7 @@ with st.form(f"domain_{current.revision}", border=False):
 if back or go:
     editor.apply(current, lines, source or READ_OFF, then="data.py" if back else "generator.py")
 if (place := editor.applied()) is not None:
-    if place == "data.py":
+    if place != "generator.py":
         st.switch_page(place)
     if columns.doubts_on(visit.dataset(), lines["column"]) not in (None, warned):
         st.rerun()  # it is said once; the next press goes on

@@ -12,7 +12,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.data.counted import AnyTable
 from dpsyn.data.editing import READ_OFF, SHOWN_CATEGORIES, SOURCES, edited_table, editor_lines, reads_rows
-from dpsyn.domain import CALENDAR, KINDS, Domain
+from dpsyn.domain import CALENDAR, KINDS
 from dpsyn.errors import InputError
 from dpsyn.kit import jobs, visit
 from dpsyn.kit.visit import Dataset
@@ -99,13 +99,15 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then
     Args:
         current: the dataset as it is.
         lines: of the editor.
-        source: for all columns that are read off these rows.
+        source: for all columns that are read off these rows; what a column of another kind takes from them has to be seen
+            before anybody can say where it is known from.
         then: the page that :func:`applied` names as soon as it is done.
         changes: what else changes.
     """
-    asked: dict[str, Any] = {"lines": lines, "full": current.full, "table": current.table, "source": source}
+    lines = lines.assign(source=lines["source"].mask(lines["source"] == READ_OFF, source))
+    asked: dict[str, Any] = {"lines": lines, "full": current.full, "table": current.table}
     said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
-    context = {"done": _take, "current": current, "source": source, "said": said, "changes": changes}
+    context = {"done": _take, "current": current, "said": said, "changes": changes}
     context["then"] = visit.page_url(), then
     try:
         if not reads_rows(lines, current.full, current.table):
@@ -122,10 +124,11 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then
         st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
 
 
-def _take(context: Mapping[str, Any], found: tuple[Domain, AnyTable]) -> None:
-    (domain, table), current, changes = found, context["current"], context["changes"]
-    said = context["said"] | {a.name: context["source"] for a in domain.attributes if not a.public}
-    sources = {name: text for name, text in said.items() if text != READ_OFF}
+def _take(context: Mapping[str, Any], table: AnyTable) -> None:
+    current, changes = context["current"], context["changes"]
+    said = {name: text for name, text in context["said"].items() if text != READ_OFF}
+    unseen = said.keys() & {a.name for a in table.domain.attributes if not a.public}
+    sources = {name: text for name, text in said.items() if name not in unseen}
     if table.domain != current.table.domain or changes.items() - {
         ("target", current.target),
         ("held_out", current.held_out),
@@ -135,7 +138,7 @@ def _take(context: Mapping[str, Any], found: tuple[Domain, AnyTable]) -> None:
         visit.use(replace(current, sources=sources))
     page, then = context["then"]
     if page == visit.page_url():
-        st.session_state[_APPLIED] = then
+        st.session_state[_APPLIED] = "domain.py" if unseen else then
 
 
 def applied() -> str | None:

@@ -163,24 +163,19 @@ def _cells(full: AnyTable, name: str) -> pd.Series[Any]:
     return full.ends(name) if full.domain[name].is_binned else full.different(name)
 
 
-def edited_table(
-    lines: pd.DataFrame, full: AnyTable, table: AnyTable, source: str, progress: Callable[[str, float], None]
-) -> tuple[Domain, AnyTable]:
-    """The domain that edited lines describe, and the table over it, confirmed where a source is known; also the task of a
-    background job.
+def edited_table(lines: pd.DataFrame, full: AnyTable, table: AnyTable, progress: Callable[[str, float], None]) -> AnyTable:
+    """The table over the domain that edited lines describe; also the task of a background job.
 
     Args:
         lines: as :func:`edited_domain` takes them, as is the next.
         full: all columns as read.
         table: as it was.
-        source: where what was read off the rows is known from.
         progress: told of each step.
     """
     progress("counting the columns anew", 0.0)
     domain = edited_domain(lines, full, table.domain)
-    wanted = domain if source == READ_OFF else domain.confirmed()
     of = table if domain.names == table.domain.names else full
-    return domain, of.with_domain(wanted).prepared()
+    return of.with_domain(domain).prepared()
 
 
 def reads_rows(lines: pd.DataFrame, full: AnyTable, table: AnyTable) -> bool:

@@ -299,8 +299,10 @@ def one_of(label: str, options: Sequence[T] | Mapping[T, str], *, key: str, defa
         further["format_func"] = options.__getitem__
     values = list(options)
     usual = values[0] if default is None else default
+    # Who sets it, as a button may, has Streamlit warn of a default beside it.
+    at_first = None if key in st.session_state else usual
     chosen: T | None = st.segmented_control(
-        label, values, default=usual, required=True, key=key, bind="query-params", **further
+        label, values, default=at_first, required=True, key=key, bind="query-params", **further
     )
     return usual if chosen is None else chosen
 

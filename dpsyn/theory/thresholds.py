@@ -128,7 +128,8 @@ def summarise(conditions: Sequence[Condition], promise: str, change: Remedy | No
 def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], change: Remedy | None) -> str:
     worst = missed[0]
     bound = {">=": ("at least", "more than"), "<=": ("at most", "less than")}[worst.relation][worst.strict]
-    needs = f"needs {bound} {format_log(worst.log_required)}"
+    side: Side = "at_least" if worst.relation == ">=" else "at_most"
+    needs = f"needs {bound} {format_log(worst.log_required, side=side)}"
     factor = format_log(-worst.slack_orders * math.log(10))
     by = f", missed by a factor of {factor}" if worst.slack_orders < 0 and math.isfinite(worst.slack_orders) else ""
     obstacle = f'"{worst.label}" {needs}, there is {format_log(worst.log_actual)}{by}'

@@ -156,16 +156,25 @@ def test_where_a_column_is_known_from_survives_later_edits() -> None:
     assert not current.table.domain["c0"].public
 
 
-def test_columns_that_were_not_on_the_page_stay_public() -> None:
-    """Only some of very many columns stand on the page: the source is said for the others, too, and they keep it."""
-    current = applied(table(12))
-    current = applied(current, part="c1", source="law of nature")
+@pytest.mark.parametrize("asked", ["of all", "of one"])
+def test_what_nobody_has_seen_yet_cannot_be_confirmed(asked: str) -> None:
+    """A column of another kind takes its categories from the rows: they are shown first, and then said to be known."""
+    frame = pd.DataFrame({"q": np.arange(200) % 50, "p": ["x", "y"] * 100})
+    full = dpsyn.read_table(frame)
+    current = Dataset(table=full, full=full)
+    lines = editor_lines(current.full, current.table.domain)
+    lines["kind"] = lines["kind"].mask(lines["column"] == "q", "categorical")
+    lines["categories"] = [[], ["x", "y"]]
+    if asked == "of one":
+        lines["source"] = "code book"
+    editor.apply(current, lines, "code book" if asked == "of all" else READ_OFF, then="generator.py")
+    current = visit.dataset()
+    assert [a.public for a in current.table.domain.attributes] == [False, True]
+    assert editor.applied() == "domain.py"
+    assert sources(current) == {"q": READ_OFF, "p": "code book"}
+    current = applied(current, source="code book")
     assert current.table.domain.is_public
-    assert set(sources(current).values()) == {"law of nature"}
-    current = applied(current, part="c0")
-    assert current.table.domain.is_public
-    assert set(sources(applied(current)).values()) == {"law of nature"}
-    assert applied(current).table.domain.is_public
+    assert current.table.domain["q"].size == 50
 
 
 def test_the_source_of_a_bundled_column_is_public_from_the_start() -> None:

@@ -131,6 +131,11 @@ def test_the_answer_stands_above_the_cards(open_page):
     assert first < said.index("## Private sampling")
     assert "Expected to do best on the Generator: noisy reweighting (" in said[first]
     app.number_input(key="f_accuracy").set_value(0.113).run()
+    said = [m.value for m in app.markdown]
+    assert any(text.startswith("Private. A theorem promises little: with probability 0.5") for text in said)
+    assert any(text.startswith("**With these settings no theorem promises accuracy") for text in said)
+    app.select_slider(key="f_rows").set_value(10**4)
+    app.number_input(key="f_accuracy").set_value(0.05).run()
     assert any(m.value.startswith("**With these settings a theorem promises privacy and accuracy") for m in app.markdown)
 
 

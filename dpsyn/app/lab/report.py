@@ -201,6 +201,8 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
     letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "name": "part", "count": "noisy numbers", "scale": "noise scale"}
     table = pd.DataFrame([dict(entry) for entry in entries]).dropna(axis=1, how="all")
     table["share"] = [percent(share, 3) for share in table["share"]]
+    if "count" in table:  # of fine histograms it is not counted: they are as fine as the noise lets them be
+        table["count"] = ["—" if pd.isna(count) or not count else f"{count:,.0f}" for count in table["count"]]
     for name in ("epsilon", "delta", "rho"):
         if name in table:
             table[name] = ["—" if pd.isna(value) else readable(rounded_up(value, 4)) for value in table[name]]

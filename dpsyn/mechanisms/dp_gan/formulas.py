@@ -23,7 +23,8 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
     first = r"Q = (1 - q)\,\mathcal{N}(0, \sigma^2) + q\,\mathcal{N}(C, \sigma^2)"
     stays = rf"(1 - {rate})\,\mathcal{{N}}(0,\ {square}) + {rate}\,\mathcal{{N}}"
     filled = rf"\mathcal{{N}}(0,\ {square})" if not replaced else rf"{stays}({against},\ {square})"
-    moved = r"\sqrt{2m}" if replaced else r"\sqrt{m}"
+    moved, cells = (r"\sqrt{2m}", 2) if replaced else (r"\sqrt{m}", 1)
+    moved_by = rf"\sqrt{{{cells * settings['columns']}}}"
     return (
         ClaimFormula(
             "One step, for whoever holds all rows but one",
@@ -35,7 +36,7 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
         ClaimFormula(
             "The noisy counts",
             rf"R = \mathcal{{N}}({moved}, s^2),\quad R' = \mathcal{{N}}(0, s^2)",
-            rf"R = \mathcal{{N}}({moved},\ {counted}),\quad R' = \mathcal{{N}}(0,\ {counted})",
+            rf"R = \mathcal{{N}}({moved_by},\ {counted}),\quad R' = \mathcal{{N}}(0,\ {counted})",
             OUR_PROOF,
             "A row is in one cell of each of the m columns" + (", and a replaced one moves two." if replaced else "."),
         ),

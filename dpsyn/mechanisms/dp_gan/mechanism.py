@@ -154,6 +154,7 @@ class DPGANMechanism(OnCategories):
             {"name": "steps of the critic", "share": 1 - first - counts, "scale": self.noise_scale, **both},
         ]
         facts = {"noise_scale": self.noise_scale, "count_noise_scale": self.count_scale, "parameters": self.parameters}
+        facts["columns"] = len(self.domain)
         return super().calibrated() | self.stage.facts() | facts | {"ledger": entries}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[_Model, dict[str, Any]]:
