@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,7 @@ _FIELDS = (
     "source",
     "bins",
 )
+_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 READ_OFF = "read off these rows"
 _FEW_CATEGORIES = 20
 """Up to so many, a list of them may well be public, however few the rows."""
@@ -154,7 +156,7 @@ def _categories(texts: Sequence[str], old: Attribute, full: AnyTable) -> tuple[A
     known = {str(c): c for c in [*column.dropna().unique().tolist(), *old.categories]}
     beyond = old.categories[SHOWN_CATEGORIES:]
     numbers = bool(known) and all(isinstance(c, int) and not isinstance(c, bool) for c in known.values())
-    values = [known[t] if t in known else (int(t) if numbers and t.lstrip("+-").isdigit() else t) for t in texts]
+    values = [known[t] if t in known else (int(t) if numbers and _WHOLE.fullmatch(t) else t) for t in texts]
     return (*values, *beyond)
 
 
@@ -196,7 +198,7 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
         if kind == "date":
             return float((pd.Timestamp(text) - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1))
         value = float(text)
-    except ValueError:
+    except (ValueError, TypeError):  # a moment of some time zone is no day
         expected = "a date such as 2024-01-31" if kind == "date" else "a number"
         raise DomainError(f"column {quoted(name)}: {side} bound {quoted(text)} is not {expected}", column=name) from None
     if not math.isfinite(value):

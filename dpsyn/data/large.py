@@ -98,7 +98,8 @@ def file_statistics(
     memory_limit = checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'")
     if memory_limit.lstrip().startswith("-"):
         raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'")
-    checks.function("progress", progress or _quiet, checks.PROGRESS)
+    progress = _quiet if progress is None else progress
+    checks.function("progress", progress, checks.PROGRESS)
     if not isinstance(path, str | os.PathLike):
         raise ParameterError("path", path, "the path of a file")
     place = Path(path)
@@ -109,7 +110,7 @@ def file_statistics(
             head = stream.read(len(PARQUET))
     except (OSError, ValueError) as error:
         raise unreadable(place, error) from error
-    job = _Job(place, domain, columns, wide, memory_limit, progress or _quiet)
+    job = _Job(place, domain, columns, wide, memory_limit, progress)
     try:
         if head != PARQUET and place.name.lower().endswith(PARQUET_NAMES):
             raise parquet_only_in_name(place.name)

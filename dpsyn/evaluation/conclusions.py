@@ -221,13 +221,14 @@ def advice(reports: Mapping[str, Report]) -> str:
     closest = f"{best} is the closest of these" if others else f"{best} is close to the real rows"
     if alike:
         closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
-    if grades["tables"] == "cannot be judged":
-        first = f"{closest}. " if others else ""
-        return (
-            f"{first}Whether relations of columns are kept cannot be told: on average these rows are too few to show them."
-        )
     weak = [name for about, name in (("prediction", "its predictions"), ("numbers", "its columns of numbers"))
             if grades.get(about) == "bad"]  # fmt: skip
+    if grades["tables"] == "cannot be judged":
+        first = f"{closest}. " if others else ""
+        said = (
+            f"{first}Whether relations of columns are kept cannot be told: on average these rows are too few to show them."
+        )
+        return f"{said} Do not rely on {' or '.join(weak)}: raise ε, or leave out columns." if weak else said
     if weak:
         return f"{closest}, but do not rely on {' or '.join(weak)}: raise ε, or leave out columns."
     return (

@@ -5,6 +5,7 @@ A target of categories is predicted by classifiers, a numeric one or a date by r
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -320,8 +321,12 @@ def _groups(domain: Domain, test: pd.DataFrame, right: npt.NDArray[np.bool_]) ->
 def _of_numbers(attribute: Attribute, truth: Floats, predicted: Floats) -> dict[str, float]:
     """Measures of numbers on the scale of :func:`_scaled`."""
     error = float(np.abs(truth - predicted).mean()) * _half(attribute)
-    spread = float(((truth - truth.mean()) ** 2).sum())
-    defined = {} if np.ptp(truth) == 0 else {"R²": 1 - float(((truth - predicted) ** 2).sum()) / spread}
+    deviation = truth - truth.mean()
+    largest = float(np.abs(deviation).max())
+    # Bounds may be so wide that squares of what lies between them underflow.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        missed, spread = (float(((each / largest) ** 2).sum()) for each in (truth - predicted, deviation))
+    defined = {"R²": 1 - missed / spread} if np.ptp(truth) and math.isfinite(missed) else {}
     return defined | {"mean absolute error": error}
 
 

@@ -14,6 +14,7 @@ from dpsyn.notation import percent
 ASIA = visit.bundled("asia")
 NONE = "With these settings no theorem promises accuracy."
 ONE = "With these settings a theorem promises privacy and accuracy for noisy reweighting."
+GOOD = {"rows": 10_000, "accuracy": 0.05}
 RUNS = [
     Offer("mwem"),
     Offer("private_sampling", "one row needs ε ≥ 2.08"),
@@ -34,20 +35,21 @@ def test_where_no_theorem_holds() -> None:
 
 
 def test_where_some_hold_and_where_all_do() -> None:
-    found = answer(verdicts("private_sampling", "noisy_reweighting", "dp_cda", accuracy=0.113), RUNS, confirmed=True)
+    found = answer(verdicts("private_sampling", "noisy_reweighting", "dp_cda", **GOOD), RUNS, confirmed=True)
     assert found == f"{ONE} {BEST}"
-    assert answer(verdicts("noisy_reweighting", accuracy=0.113), [], confirmed=True) == ONE
+    assert answer(verdicts("noisy_reweighting", **GOOD), [], confirmed=True) == ONE
 
 
 def test_no_privacy_before_the_domain_is_confirmed() -> None:
-    found = answer(verdicts("noisy_reweighting", accuracy=0.113), [], confirmed=False)
+    found = answer(verdicts("noisy_reweighting", **GOOD), [], confirmed=False)
     assert found == ONE.replace("With these settings", "Once the domain is confirmed,")
-    assert answer(verdicts("noisy_reweighting", accuracy=0.125), [], confirmed=False) == NONE
+    for accuracy in (0.113, 0.125):  # within 0.904 it says next to nothing, and within 1 nothing
+        assert answer(verdicts("noisy_reweighting", accuracy=accuracy), [], confirmed=False) == NONE
 
 
 def test_nothing_is_promised_for_what_cannot_run_on_the_columns() -> None:
     runs = [Offer("noisy_reweighting", "not possible", impossible="too many columns")]
-    assert answer(verdicts("noisy_reweighting", accuracy=0.113), runs, confirmed=True) == NONE
+    assert answer(verdicts("noisy_reweighting", **GOOD), runs, confirmed=True) == NONE
 
 
 def test_a_large_error_to_expect_is_said_without_a_figure() -> None:

@@ -110,8 +110,8 @@ def test_categories_can_be_added_and_keep_their_type(full):
     assert edited_domain(lines, full, full.domain)["who"].categories[-1] == "zoe"
     numbers = read_table(b"x,y\n1,a\n2,b\n3,a\n")
     lines = editor_lines(numbers, numbers.domain)
-    lines.at[0, "categories"] = ["1", "2", "3", "4"]
-    assert edited_domain(lines, numbers, numbers.domain)["x"].categories == (1, 2, 3, 4)
+    lines.at[0, "categories"] = ["1", "2", "3", "4", "-5", "²", "+-5"]
+    assert edited_domain(lines, numbers, numbers.domain)["x"].categories == (1, 2, 3, 4, -5, "²", "+-5")
 
 
 def test_a_number_can_become_categories_and_back(full):
@@ -164,6 +164,7 @@ def test_the_table_can_be_encoded_over_an_edited_domain(full):
     [
         ("age", {"lower": "young"}, "'young' is not a number"),
         ("born", {"upper": "tomorrow-ish"}, "date such as"),
+        ("born", {"lower": "1993-01-01T00:00Z"}, "date such as"),
         ("age", {"lower": "90", "upper": "10"}, "lower < upper"),
         ("age", {"lower": "-inf"}, "finite"),
         ("score", {"unit": -1.0}, "unit = -1"),

@@ -301,6 +301,10 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
             {"A": TOO_FEW},
             "Whether relations of columns are kept cannot be told: on average these rows are too few to show them.",
         ),
+        (
+            {"A": replace(TOO_FEW, prediction=WORSE)},
+            "too few to show them. Do not rely on its predictions: raise ε, or leave out columns.",
+        ),
         ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot"),
     ],
 )

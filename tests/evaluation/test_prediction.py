@@ -384,3 +384,13 @@ def test_unknown_models_are_named() -> None:
         real_scores(REAL, HELD, "ill", 0, ("oracle",))
     with pytest.raises(ParameterError, match="one or more"):
         real_scores(REAL, HELD, "ill", 0, ())
+
+
+def test_numbers_far_within_their_bounds_can_be_predicted() -> None:
+    wide = Attribute("wage", "numeric", lower=-1e200, upper=1e200, missing=True)
+    tables = [Table(table.frame, Domain.of([*table.domain.attributes[:2], wide])) for table in (WAGES, LATER)]
+    found = real_scores(*tables, "wage", 0, (RIDGE,))
+    assert isinstance(found, RealScores)
+    truth = LATER.frame["wage"].dropna()
+    assert found.constant.measures["R²"] == pytest.approx(r2_score(truth, np.full(len(truth), WAGES.frame["wage"].mean())))
+    assert found.scores[0].measures["R²"] == pytest.approx(0.98, abs=0.05)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpsyn.domain import Domain
+from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.contingency.mechanism import ContingencyMechanism
 
 _SECONDS = 2e-5
@@ -12,3 +14,13 @@ def seconds(mechanism: ContingencyMechanism) -> float:
     """About how long a run takes, right to a factor of a few."""
     cells = mechanism.domain.size if mechanism.threshold is None else mechanism.public_rows or 0
     return 1 + _SECONDS * cells
+
+
+def of_release(release: Release, domain: Domain) -> list[str]:
+    """That no cell was large enough: what the noise shows, so it is no secret. Unknown of a release that was kept."""
+    if release.diagnostics.get("cells_released") != 0:
+        return []
+    return [
+        "No row of the data is told from noise, so these are drawn evenly from all possible rows and say nothing of the "
+        "data: leave out columns, take fewer bins, or raise ε."
+    ]

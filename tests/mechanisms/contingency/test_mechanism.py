@@ -11,6 +11,7 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.contingency.expectations import of_release
 from dpsyn.mechanisms.contingency.mechanism import above, smallest_threshold
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
@@ -165,6 +166,15 @@ def test_where_no_cell_passes_any_row_may_come():
     mechanism = dpsyn.Contingency(cells="present", rows=400).calibrate(dpsyn.PrivacySpec(1.0, 1e-4), DOMAIN, 3)
     made, _ = mechanism._run(Silent(), table_of([("p", "p")] * 3), lambda step, share: None)
     assert len(made.drop_duplicates()) == 16
+
+
+def test_that_no_cell_passed_is_said_of_the_release():
+    table = table_of([("p", "p")] * 3)
+    for config, told in ((dpsyn.Contingency(cells="present"), 1), (dpsyn.Contingency(cells="all"), 0)):
+        release = config.calibrate(dpsyn.PrivacySpec(0.1, 1e-9), DOMAIN, 3)(None, table)
+        said = of_release(release, DOMAIN)
+        assert len(said) == told
+        assert not told or "drawn evenly from all possible rows and say nothing of the data" in said[0]
 
 
 def test_all_cells_are_one_table_with_exact_counts():
