@@ -33,6 +33,12 @@ _ODD_NAME = re.compile("^[\\s\ufeff]|[\t;|]|\\s$")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
+_OF_EVERY_OBJECT = frozenset(
+    "constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf __proto__ "
+    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__".split()
+)
+
+
 def plain(text: object) -> str:
     """One line without control characters; a visible mark stands for each of them."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", str(text)).strip())
@@ -61,7 +67,13 @@ def json(text: str) -> str:
 def chart(text: object) -> str:
     """The text as a label, name or hover text of Plotly, which reads some HTML, fills in ``%{…}`` and typesets ``$…$``.
     Vega-Lite shows any text as it is."""
-    return _html.escape(plain(text), quote=False).replace("%{", "%&#123;").replace("$", "&#36;")
+    return unlike_scripts(_html.escape(plain(text), quote=False).replace("%{", "%&#123;").replace("$", "&#36;"))
+
+
+def unlike_scripts(text: str) -> str:
+    """The text as a label in a browser, told apart from what every object of JavaScript has: Streamlit's colours and Vega's
+    axes look labels up by name, and find a function where one is called constructor."""
+    return f"{text}\N{ZERO WIDTH SPACE}" if text in _OF_EVERY_OBJECT else text
 
 
 def runs(value: object) -> bool:

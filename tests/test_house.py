@@ -51,7 +51,7 @@ def test_every_page_shows_it_or_says_what_is_missing(coin: type[Config], page: s
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
     app = app.switch_page(f"{page}.py").run()
     if page == "generator":
-        app = app.segmented_control(key="field").set_value("coin").run()
+        app = app.segmented_control(key="mechanism").set_value("coin").run()
     assert not app.exception
     said = " ".join(e.value for e in (*app.caption, *app.info, *app.success, *app.markdown))
     expected = {

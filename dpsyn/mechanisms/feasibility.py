@@ -132,11 +132,8 @@ def side_by_side(verdicts: Sequence[Feasibility]) -> pd.DataFrame:
         for verdict in found:
             failing = [c for c in verdict.conditions if not c.holds]
             worst = min((c.slack_orders for c in failing), default=0.0)
-            line[verdict.title] = (
-                "✓ all hold"
-                if not failing
-                else f"✗ {len(failing)} fail" + (f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly")
-            )
+            far = f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly"
+            line[verdict.title] = f"{verdict.mark} {f'{len(failing)} fail{far}' if failing else 'all hold'}"
         lines.append(line)
     return pd.DataFrame(lines)
 

@@ -80,16 +80,16 @@ def test_heatmap() -> None:
     matrix = pd.DataFrame([[0.1, np.nan], [np.nan, 0.2]], columns=["x <i>", "a column with a very long name"])
     data = _heatmap(matrix)
     (trace,) = data["data"]
-    assert trace["customdata"] == [[0.1, None], [None, 0.2]]  # what the cells say
+    assert trace["text"] == [["0.100", ""], ["", "0.200"]]  # Plotly writes no customdata into squares
     assert trace["z"] == [[pytest.approx(0.1**0.5), None], [None, trace["zmax"]]]
     assert trace["zmin"] == 0
-    assert trace["text"][0] == [
+    assert trace["hovertext"][0] == [
         "x &lt;i&gt;<br>total variation 0.1000",
         "x &lt;i&gt; × a column with a very long name<br>not measured",
     ]
     assert data["layout"]["xaxis"]["ticktext"] == ["x &lt;i&gt;", "a column with a v…"]
     assert data["layout"]["yaxis"]["autorange"] == "reversed"
-    assert "texttemplate" in trace
+    assert trace["texttemplate"] == "%{text}"
 
 
 def test_heatmap_of_64_columns_names_all_of_them_without_numbers() -> None:

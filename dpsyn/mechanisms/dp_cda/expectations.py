@@ -35,11 +35,12 @@ def of_release(release: Release, domain: Domain) -> list[str]:
     target = str(release.settings.get("target"))
     if target not in domain or release.mechanism != "dp_cda":
         return []
-    there = set(release.rows[target])
-    absent = [str(c) for c in domain[target].categories if c not in there]
+    there, asked = set(release.rows[target]), release.settings.get("rows_per_class", {})
+    absent = [str(c) for c in domain[target].categories if c not in there and asked.get(str(c)) != 0]
     if not absent:
         return []
+    classes = f"class{'es' * (len(absent) > 1)} {', '.join(absent)}"
     return [
-        f"No row of the classes {', '.join(absent)}: by the private counts they may have too few records to mix. "
+        f"No row of the {classes}: by the private counts they may have too few records to mix. "
         "Lower l, give the counts a larger share of ε, or state a public lower bound."
     ]

@@ -273,7 +273,7 @@ def _rounding(domain: Domain) -> dict[str, Any]:
         count = (
             "1 column of numbers or dates:" if len(binned) == 1 else f"{len(binned)} columns of numbers or dates, each in"
         )
-        st.caption(f"{count} {each} bins. Bounds and how many bins are public facts, set on the page Data.")
+        st.caption(f"{count} {each} bins. Bounds and how many bins are public facts, set on the page Domain.")
     else:
         st.caption("No column here holds numbers or dates.")
     return {"rounding": rounding, "histogram_share": share}
@@ -318,7 +318,7 @@ def _public_rows(current: Dataset) -> Table | ParameterError:
         found = _keep_public(data, name, current)
     if isinstance(found, str):
         return ParameterError("public", name, f"its rows must have the columns and values of the data; {found}")
-    st.caption(f"{escape.markdown(name)}: {found.n:,} public rows.")
+    st.caption(f"{escape.markdown(name)}: {found.n:,} public row{'s' * (found.n != 1)}.")
     return found
 
 

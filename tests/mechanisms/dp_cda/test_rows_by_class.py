@@ -21,8 +21,9 @@ from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import _mechanism
 from dpsyn.mechanisms.dp_cda._checks import in_proportion
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
-from dpsyn.mechanisms.dp_cda.expectations import of_run
+from dpsyn.mechanisms.dp_cda.expectations import of_release, of_run
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.table import Table
 
 DOMAIN = Domain.of(
     [
@@ -92,6 +93,14 @@ def test_classes_of_76_and_24_per_cent_come_out_so(sizes: Any, variant: Any, nei
     made = mechanism(np.random.default_rng(1), TABLE).rows["income"].value_counts()
     assert made.sum() == 1000
     assert made["low"] == (765 if sizes else pytest.approx(760, abs=20))
+
+
+def test_only_classes_of_which_rows_were_asked_for_are_missed() -> None:
+    few = Table(TABLE.frame.assign(income=["high"] + ["low"] * (TABLE.n - 1)), DOMAIN)
+    for rows, said in (({"low": 9, "high": 0}, []), ({"low": 9, "high": 5}, ["No row of the class high: by the"])):
+        mechanism = dpsyn.DPCDA("income", rows=rows).calibrate(dpsyn.PrivacySpec(5.0, 1e-5), DOMAIN, TABLE.n)
+        found = of_release(mechanism(np.random.default_rng(1), few), DOMAIN)
+        assert [sentence[:32] for sentence in found] == said
 
 
 def test_nobody_has_to_ask_for_it() -> None:

@@ -366,5 +366,7 @@ def draw_averages(info: WalshInfo) -> Any:
 
 def _labels(averages: Sequence[Average]) -> list[str]:
     """A name for every function; the columns in full where short names would coincide."""
-    short = [average.name for average in averages]
-    return short if len(set(short)) == len(short) else [" × ".join(average.columns) or "∅" for average in averages]
+    names = [average.name for average in averages]
+    if len(set(names)) < len(names):
+        names = [" × ".join(average.columns) or "∅" for average in averages]
+    return list(map(escape.unlike_scripts, names))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.private_sampling.figures import hypercube
 from dpsyn.mechanisms.private_sampling.figures.hypercube import SIGNS, WalshInfo, draw_averages, draw_walsh, walsh_info
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.table import Table
@@ -91,6 +93,11 @@ def test_areas_of_the_two_colours_differ_by_the_average(chosen: tuple[str, ...])
     assert (np.array(rings.marker.size) ** 2) @ np.array(info.signs) / whole == pytest.approx(info.here.data, abs=1e-9)
     words = next(trace.text for trace in figure.data if trace.mode == "text")
     assert [word[0] for word in words] == ["+" if sign > 0 else "−" for sign in info.signs]
+
+
+def test_a_column_may_be_called_as_what_every_object_of_javascript_has() -> None:
+    averages = [replace(found(1, ())[2].averages[0], columns=(name,)) for name in ("__proto__", "a")]
+    assert hypercube._labels(averages) == ["__proto__\N{ZERO WIDTH SPACE}", "a"]
 
 
 @pytest.mark.parametrize("p", [1, 4])
