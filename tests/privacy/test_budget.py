@@ -17,7 +17,7 @@ from dpsyn.privacy.zcdp import zcdp_rho
 CLOSE = 1 - Fraction(1, 10**11)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1 / 3, 1.7, 9.9])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1 / 3, 1.7, 9.9, 55.5, 1e6])
 @pytest.mark.parametrize(("neighbouring", "moved"), [("replace_one", 2), ("add_remove", 1)])
 def test_parts_cost_no_more_than_is_asked_for_and_hardly_less(epsilon: float, neighbouring: Any, moved: int) -> None:
     pure = Budget.of(PrivacySpec(epsilon, 0.0, neighbouring))

@@ -40,6 +40,12 @@ def test_scores_of_very_many_rows_do_not_wrap_around(rows: int) -> None:
         np.array([score], dtype=np.int64)  # what noise is put on
 
 
+@pytest.mark.parametrize("rows", [1, 2, 10**3, 10**6 + 1, 10**8, 2**31 - 1])
+def test_a_replaced_row_moves_a_score_in_proportion_to_the_rows_however_many(rows: int) -> None:
+    moved = r_score(np.diag([rows - 1, 1]), rows_public=True) - r_score(np.diag([rows, 0]), rows_public=True)
+    assert 4 * rows - 4 == moved <= r_moved(rows) == 6 * rows + 4
+
+
 @pytest.mark.parametrize("config", [dpsyn.PrivSyn(rows=10), dpsyn.PrivBayes(rows=10)])
 def test_a_public_number_of_rows_whose_scores_do_not_fit_is_refused(config: Config) -> None:
     domain = Domain.of(Attribute(name, "categorical", ("a", "b", "c"), public=True) for name in "xy")

@@ -182,6 +182,25 @@ def test_values_go_to_the_nearest_step_of_the_grid(monkeypatch):
     assert noise_module.GAUSSIAN_ROUNDING >= 1000 * 2.0**-40
 
 
+def test_however_many_numbers_there_are_all_get_exact_noise(monkeypatch):
+    monkeypatch.setattr(noise_module, "_through", lambda measurement, values: values + 1)
+    for count in (1, 2_001, 2_000_001):
+        for draw in (source(False).discrete_laplace, source(False).discrete_gaussian):
+            assert (draw(np.zeros(count, dtype=np.int64), 3.0) == 1).all()
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_however_many_scores_there_are_the_best_is_not_always_chosen(seeded):
+    made = source(seeded)
+    for count in (2_001, 100_001):
+        scores = np.zeros(count, dtype=np.int64)
+        scores[7] = 1
+        once = [made.exponential_choice(scores, 9.0) for _ in range(5)]
+        for chosen in (once, made.exponential_choices(scores, 9, 5).tolist()):
+            assert len(set(chosen)) > 2  # which fails once in a million runs or less
+            assert max(chosen) < count
+
+
 def test_a_seed_is_not_a_generator():
     with pytest.raises(ParameterError, match="generator"):
         NoiseSource(7)

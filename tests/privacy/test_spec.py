@@ -257,6 +257,10 @@ def claim(epsilon=1.0, delta=0.0, neighbouring="replace_one"):
 def test_claims_of_one_kind_add_up():
     assert together([claim(0.5, 1e-6), claim(0.25, 2e-6)]) == (0.75, 3e-6, "replace_one")
     assert together([claim(0.5, 1e-6, "add_remove")] * 2) == (1.0, 2e-6, "add_remove")
+    for many in (3, 7, 101, 1_000):
+        assert together([claim(0.5, 0.5**20)] * many) == (0.5 * many, many * 0.5**20, "replace_one")
+        both = together([*[claim(0.5, 0.5**20)] * many, claim(1.0, 0.0, "add_remove")])
+        assert both == (0.5 * many + 2, many * 0.5**20, "replace_one")
 
 
 def test_replacing_a_row_is_removing_one_and_adding_one():

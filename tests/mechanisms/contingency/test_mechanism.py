@@ -144,6 +144,17 @@ def test_what_equals_the_threshold_passes_and_the_cells_that_do_say_how_many_row
     assert model.rows == (9 if neighbouring == "replace_one" else 50 + mechanism.threshold)
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-3, 1e-5), (1.0, 1e-300), (1.0, 1e-5), (50.0, 1e-5)])
+@pytest.mark.parametrize("cells", [1, 2, 16])
+def test_the_threshold_holds_however_high_it_is_and_however_few_cells_there_are(cells, epsilon, delta):
+    mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(epsilon, delta, "add_remove"), DOMAIN, cells)
+    assert above(mechanism.release.scale, mechanism.threshold) <= delta
+    rows = CodedRows(table_of(list(product("pqrs", "pqrs"))[:cells]).codes, DOMAIN.shape)
+    for answer, released in ((mechanism.threshold - 1, 0), (mechanism.threshold, cells)):
+        found = mechanism._model(Deaf(0, answer, 1), rows, lambda step, share: None)[1]
+        assert found["cells_released"] == released
+
+
 @pytest.mark.parametrize("cells", ["all", "present"])
 def test_there_is_a_row_at_least_whatever_the_noise_says(cells):
     class Negative(Deaf):

@@ -66,6 +66,9 @@ def test_coins_have_the_probability_that_is_asked_for():
     for size, order, average in ((1, 1, 1.0), (2, 2, 1.0), (3, 5, 0.6), (0, 4, 0.0)):  # without a rate l/N_k, 1 at most
         rows = noisy_averages(np.ones((size, 1)), order, 50, 1e-9, np.random.default_rng(1), variant="poisson")
         np.testing.assert_allclose(rows, np.full((50, 1), average), atol=1e-7)
+    for size in (5_000, 200_000):  # which is a secret, however large
+        rows = noisy_averages(np.ones((size, 1)), 9, 50, 1e-9, np.random.default_rng(1), variant="poisson", rate=0.02)
+        assert rows.mean() == pytest.approx(0.02 * size / 9, rel=0.05)
 
 
 @pytest.mark.parametrize("rate", [0.04, 0.1, 0.3, 0.9])

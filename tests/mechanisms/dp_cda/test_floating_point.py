@@ -33,10 +33,11 @@ def on_the_grid_of(average: float, values: np.ndarray) -> np.ndarray:
     return np.rint(near / unit) * unit == near
 
 
+@pytest.mark.parametrize("shape", [(200_000,), (200_000, 1), (1, 200_000), (2, 100_000)])
 @pytest.mark.parametrize("on_grid", [False, True])
-def test_low_bits_tell_averages_apart_unless_the_sum_is_rounded(on_grid):
+def test_low_bits_tell_averages_apart_unless_the_sum_is_rounded(on_grid, shape):
     add = gaussian_noise(1.0, np.random.default_rng(0), on_grid=on_grid)
-    shifted, not_shifted = (add(np.full(200_000, average)) for average in (SHIFT, 0.0))
+    shifted, not_shifted = (add(np.full(shape, average)) for average in (SHIFT, 0.0))
     assert on_the_grid_of(SHIFT, shifted).all()
     share = on_the_grid_of(SHIFT, not_shifted).mean()
     assert share == 1.0 if on_grid else share < 0.6

@@ -58,6 +58,9 @@ def test_a_row_is_a_vector_of_length_1_with_its_codes() -> None:
     vectors = COLUMNS.vectors(np.array([[2, 0, 1], [0, 1, 0]])).toarray()
     assert (vectors > 0).astype(int).tolist() == [[0, 0, 1, 1, 0, 0, 1], [1, 0, 0, 0, 1, 1, 0]]
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1])
+    for many in (1, 12, 300):
+        wide = Columns((2,) * many).vectors(np.eye(many, dtype=np.int64)).toarray()
+        assert np.linalg.norm(wide, axis=1) == pytest.approx(np.ones(many))
 
 
 def test_the_sum_is_that_of_every_rows_own_gradient_clipped() -> None:
