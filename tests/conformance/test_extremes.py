@@ -5,6 +5,7 @@ A part is priced by what a neighbour moves of it, written down here once more, a
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -18,11 +19,12 @@ from dpsyn.errors import DpsynError
 from dpsyn.mechanisms import points
 from dpsyn.mechanisms.base import Config, Mechanism, no_progress
 from dpsyn.mechanisms.categories import Categories
+from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda
 from dpsyn.mechanisms.dp_gan import mechanism as dp_gan
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.discrete_gaussian import Moved, continuous_delta, discrete_delta
 from dpsyn.privacy.zcdp import zcdp_rho
-from tests.conformance.neighbours import Call, Deaf, alike, asked, remember_fits
+from tests.conformance.neighbours import Call, Deaf, alike, asked, remember_fits, run
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
 FEW = dpsyn.Domain.of(
@@ -32,22 +34,28 @@ FEW = dpsyn.Domain.of(
         dpsyn.Attribute("x", "numeric", lower=0, upper=9, bins=2, integer=True, public=True),
     ]
 )
-MANY = dpsyn.Domain.of([dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(40)])
+MANY = dpsyn.Domain.of(replace(FEW["x" if j < 32 else "b"], name=f"c{j}") for j in range(40))
+TWELVE = dpsyn.Domain.of(replace(FEW["a"], name=f"c{j}") for j in range(12))
 WIDE = [dpsyn.Attribute(name, "categorical", tuple(range(9)), public=True) for name in "cd"]
 UNEVEN = dpsyn.Domain.of([*FEW.attributes, *WIDE])
 """PrivBayes finds parents for some columns and none for the others, whichever comes first."""
+LARGE = dpsyn.Domain.of(
+    [FEW["b"], *(dpsyn.Attribute(name, "categorical", tuple(range(40)), public=True) for name in "cdef")]
+)
+"""Six pairs are so wide that noisy reweighting merges their codes."""
 ON_CATEGORIES = [name for name in MECHANISMS if issubclass(config_class(name), Categories) and name != "dp_gan"]
-PRICED = [*ON_CATEGORIES, "noisy_reweighting", "dp_merf"]
-RUN_AT_ALL_SIZES = [*PRICED, "dp_gan", "local_perturbation", "random_projection"]
+PRICED = [*ON_CATEGORIES, "dp_merf"]
+RUN_AT_ALL_SIZES = [*PRICED, "noisy_reweighting", "dp_gan", "local_perturbation", "random_projection"]
 NARROW = ("mwem", "aim")
 """A weight for every possible row; 16 rounds a column."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "mwem": {"start_share": 0.3},
     "privsyn": {"rounds": 1},
-    "dual_query": {"rounds": 30, "samples": 4},
+    "dual_query": {"rounds": 12, "samples": 4},
     "dp_merf": {"features": 20},
     "dp_gan": {"steps": 1, "sampling_rate": 1.0},
 }
+VARIANTS = [*((name, SETTINGS.get(name, {})) for name in PRICED), ("mwem", {"measured": "cells"})]
 ASKED = [(0.0, "replace_one"), (0.0, "add_remove"), (1e-5, "replace_one"), (1e-5, "add_remove")]
 
 
@@ -66,103 +74,123 @@ def table_of(domain: dpsyn.Domain, n: int) -> dpsyn.Table:
     return dpsyn.Table(domain.decode(codes, np.random.default_rng(0)), domain)
 
 
-def moves(name: str, calls: list[Call], one: int, n: int | None, columns: int) -> list[tuple[int, int]]:
-    """How many numbers of each call a neighbour moves at most, and how far; of a choice how far a score.
-
-    Args:
-        name: of the mechanism.
-        calls: of one run.
-        one: cells of a table that a neighbour moves.
-        n: where it is public.
-        columns: of the table.
-    """
-    found, after, rounds = [], 0, 0
-    far = 4 if n is None else 6 * n + 4
-    pairs = columns * (columns - 1) // 2
+def moves(mechanism: Any, calls: list[Call]) -> list[tuple[float, float]]:
+    """How many numbers of each call a neighbour moves at most, and how far; of a choice how far a score."""
+    name, columns, found = mechanism.config.name, len(mechanism.domain), list[tuple[float, float]]()
+    public = mechanism.spec.neighbouring == "replace_one"
+    one, far = (2, 6 * mechanism.n + 4) if public else (1, 4)
+    cells, pairs = getattr(mechanism.config, "measured", "") == "cells", columns * (columns - 1) // 2
+    tables, rounds = 0, 0
     for call in calls:
-        count, step = one, 1  # a table, a level of a fine histogram, the number of rows
+        count, step = one, 1.0  # a table, a level of a fine histogram, the number of rows
         if call.kind == "choice":
-            by_name = {"aim": 2 * one, "privbayes": 2 if columns == len(MANY) else far, "dual_query": rounds // 4 + 1}
-            count, step = 1, by_name.get(name, one)
+            scores = {"aim": 2 * one, "privbayes": 2 if columns == len(MANY) else far, "dual_query": rounds // 4 + 1}
+            count, step = 1, 1 if cells else scores.get(name, one)
             rounds += 1
-        elif call.values.ndim == 1:
+        elif call.values.ndim == 1 and name != "dp_merf":
             if name == "independent":
                 count = one * columns
-            elif after == columns and name in ("privsyn", "noisy_reweighting"):
-                count, step = pairs, far if name == "privsyn" else 1
-                assert len(call.values) == pairs
-            elif after == 0 and name == "noisy_reweighting":
-                count, after = one * columns, columns - 1
-            after += 1
+            elif name == "privsyn" and tables == columns:
+                count, step = pairs, far
+            elif cells and rounds:
+                count = 1
+            tables += 1
+        elif name == "dp_merf":
+            count, step = 1, mechanism._features(np.random.default_rng(0)).sensitivity(mechanism.spec.neighbouring)
         found.append((count, step))
     return found
 
 
-def price(call: Call, count: int, step: int) -> tuple[float, float]:
+def moves_of_reweighting(mechanism: Any, calls: list[Call]) -> list[tuple[float, float]]:
+    """The same, of all tables of one part, of the scores that choose tables, and of tables one by one."""
+    one, columns = 2 if mechanism.spec.neighbouring == "replace_one" else 1, len(mechanism.domain)
+    starts = [group.start for group in mechanism.statistics.groups]
+    found, known = [(float(one), 1.0)] * len(calls), 0
+    for at, call in enumerate(calls):
+        if call.values.ndim == 1 and known < mechanism.statistic_count:
+            found[at] = one * int((mechanism.scales[starts] == call.scale).sum()), 1.0
+            known += len(call.values)
+        elif call.values.shape == (math.comb(columns, 2),):
+            found[at] = math.comb(columns, 2), 1.0
+        elif mechanism.domain is LARGE:
+            found[at] = one * 6, 1.0
+    return found
+
+
+def price(call: Call, count: float, step: float) -> tuple[float, float]:
     """ε of Laplace noise or of a choice, and ρ of Gaussian noise or of a choice."""
     once, squared = count * step / call.scale, count * step**2 / (2 * call.scale**2)
     return {"laplace": (once, 0.0), "gaussian": (0.0, squared), "choice": (2 * once, squared)}[call.kind]
 
 
+def check_prices(mechanism: Any, calls: list[Call], moved: list[tuple[float, float]], least: float) -> None:
+    epsilon, delta = mechanism.spec.epsilon, mechanism.spec.delta
+    prices = np.array([price(call, *move) for call, move in zip(calls, moved, strict=True)])
+    how = mechanism.calibrated()["accounting"]
+    if how == "exact":
+        noisy = [(int(count), call.scale) for (count, _), call in zip(moved, calls, strict=True) if call.kind == "gaussian"]
+        base = mechanism.ledger.base if mechanism.config.name == "noisy_reweighting" else noisy[0][1]
+        parts = [Moved(count, 1, round((base / scale) ** 2)) for count, scale in noisy]
+        assert 0.9 * delta < discrete_delta(parts, base, epsilon - prices[:, 0].sum()) <= delta
+        return
+    assert not any(call.kind == ("gaussian" if how == "pure" else "laplace") for call in calls)
+    spent = prices[:, 0].sum() if how == "pure" else prices[:, 1].sum()
+    assert least - 1e-6 < spent / (epsilon if how == "pure" else zcdp_rho(epsilon, delta)) <= 1 + 1e-9
+
+
 @pytest.mark.parametrize("epsilon", [1e-4, 200.0])
 @pytest.mark.parametrize("domain", [FEW, MANY], ids=["few", "many"])
-@pytest.mark.parametrize("name", PRICED)
+@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_what_the_noise_is_asked_for_costs_the_whole_budget_and_no_more(
-    name: str, domain: dpsyn.Domain, epsilon: float, monkeypatch: pytest.MonkeyPatch
+    name: str, settings: dict[str, Any], domain: dpsyn.Domain, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if (name in NARROW and domain is MANY) or (name == "noisy_reweighting" and domain is FEW):
+    if name in NARROW and domain is MANY:
         return
     remember_fits(monkeypatch)
     for delta, neighbouring in ASKED:
         if not delta and (name == "dp_merf" or (name == "contingency" and domain is MANY)):
             continue  # which is refused
-        public = neighbouring == "replace_one"
-        config = config_class(name)(rows=2, **SETTINGS.get(name, {}))
-        mechanism: Any = config.calibrate(dpsyn.PrivacySpec(epsilon, delta, neighbouring), domain, 2)
-        calls = questions(mechanism)
-        moved = moves(name, calls, 2 if public else 1, 2 if public else None, len(domain))
-        if name == "dp_merf":
-            moved = [(1, mechanism._features(np.random.default_rng(0)).sensitivity(neighbouring))]
-        prices = np.array([price(call, *move) for call, move in zip(calls, moved, strict=True)])
-        how = mechanism.calibrated()["accounting"]
-        if how == "exact":
-            (at,) = [at for at, call in enumerate(calls) if call.kind == "gaussian"]
-            left = epsilon - prices[:, 0].sum()
-            assert 0.9 * delta < discrete_delta((Moved(moved[at][0]),), calls[at].scale, left) <= delta
-            continue
-        assert not any(call.kind == ("gaussian" if how == "pure" else "laplace") for call in calls)
-        spent = prices[:, 0].sum() if how == "pure" else prices[:, 1].sum()
-        total = epsilon if how == "pure" else zcdp_rho(epsilon, delta)
-        # Scales of DualQuery are whole numbers, and there is a least one; nothing is spent on tables that are not chosen.
-        least = {"dual_query": 0.0 if epsilon > 1 else 1.0, "noisy_reweighting": 0.2}.get(name, 1.0)
-        assert least - 1e-6 < spent / total <= 1 + 1e-9
+        spec = dpsyn.PrivacySpec(epsilon, delta, neighbouring)
+        mechanism = config_class(name)(rows=2, **settings).calibrate(spec, domain, 2)
+        calls, _ = run(mechanism, table_of(domain, 2))
+        # Scales of DualQuery are whole numbers, and there is a least one.
+        least = (0.0 if epsilon > 1 else 0.999) if name == "dual_query" else 1.0
+        check_prices(mechanism, calls, moves(mechanism, calls), least)
 
 
-def questions(mechanism: Any) -> list[Call]:
-    """To the noise, on two equal rows; what noisy reweighting fits afterwards takes long."""
-    noise, table = Deaf(), table_of(mechanism.domain, 2)
-    if mechanism.config.name == "noisy_reweighting":
-        mechanism.measured(noise, table)
-        return noise.calls
-    return asked(noise, mechanism, table)[0]
+@pytest.mark.parametrize("epsilon", [1e-4, 200.0])
+@pytest.mark.parametrize("domain", [FEW, TWELVE, MANY, LARGE], ids=["few", "twelve", "many", "large"])
+@pytest.mark.parametrize(("delta", "neighbouring"), ASKED)
+def test_so_does_what_noisy_reweighting_asks(domain: dpsyn.Domain, epsilon: float, delta: float, neighbouring: Any) -> None:
+    spec = dpsyn.PrivacySpec(epsilon, delta, neighbouring)
+    mechanism: Any = dpsyn.NoisyReweighting(degree=2, rows=2).calibrate(spec, domain, 2)
+    noise = Deaf(0, 10**12)  # so high that tables are chosen
+    mechanism.measured(noise, table_of(domain, 2))
+    check_prices(mechanism, noise.calls, moves_of_reweighting(mechanism, noise.calls), 1.0)
+
+
+@pytest.fixture
+def scales(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """σ of the noise in real numbers that a run asks for."""
+    found: list[float] = []
+    made = points.gaussian_noise
+
+    def kept(scale: float, *arguments: Any, **more: Any) -> Any:
+        found.append(scale)
+        return made(scale, *arguments, **more)
+
+    for module in (points, dp_gan, dp_cda):
+        monkeypatch.setattr(module, "gaussian_noise", kept)
+    return found
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 200.0])
 @pytest.mark.parametrize("domain", [FEW, MANY], ids=["few", "many"])
 @pytest.mark.parametrize("name", ["local_perturbation", "random_projection", "dp_mix", "dp_gan"])
 def test_noise_in_real_numbers_has_the_scale_of_its_exact_law(
-    name: str, domain: dpsyn.Domain, epsilon: float, monkeypatch: pytest.MonkeyPatch
+    name: str, domain: dpsyn.Domain, epsilon: float, scales: list[float]
 ) -> None:
     """Where every record has a part in all, what is released is one point that a neighbour moves so many σ."""
-    scales: list[float] = []
-    made = points.gaussian_noise
-
-    def kept(scale: float, *arguments: Any, **more: Any) -> Any:
-        scales.append(scale)
-        return made(scale, *arguments, **more)
-
-    for module in (points, dp_gan):
-        monkeypatch.setattr(module, "gaussian_noise", kept)
     settings = {"dp_mix": {"order_of_mixture": 2}, "dp_gan": {"steps": 2, "sampling_rate": 1.0, "histogram_share": 0.0}}
     config = config_class(name)(rows=2, **settings.get(name, {}))
     mechanism: Any = config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), domain, 2)
@@ -175,6 +203,23 @@ def test_noise_in_real_numbers_has_the_scale_of_its_exact_law(
     else:
         moved = mechanism.features.diameter / scale / (2**0.5 if name == "dp_mix" else 1)
     assert 0.9e-5 < continuous_delta(moved, epsilon) <= 1e-5
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 200.0])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("scaling", ["public", "private"])
+def test_dp_cda_asks_for_noise_of_its_stated_scales(
+    scaling: Any, neighbouring: Any, epsilon: float, scales: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dp_cda.DPCDAMechanism, "noise_scale_for", lambda self, sizes: 1e9)  # which takes long
+    config = dpsyn.DPCDA("b", rows={0: 2, 1: 2}, order_of_mixture=1, scaling=scaling)
+    mechanism: Any = config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5, neighbouring), FEW, 2)
+    noise, budget = Answering(0, 10**9, 1), mechanism.budget
+    mechanism._run(noise, table_of(FEW, 2), no_progress)
+    first = [] if budget.standard is None else [("real", budget.standard.noise_scale)]
+    assert [(call.kind, call.scale) for call in noise.calls] == [*first, ("laplace", budget.count_noise_scale)]
+    assert budget.count_noise_scale * budget.epsilon_for_counts >= (2 if neighbouring == "replace_one" else 1)
+    assert scales == [1e9]
 
 
 @pytest.mark.parametrize("rows", [None, 1000])

@@ -43,6 +43,15 @@ def test_low_bits_tell_averages_apart_unless_the_sum_is_rounded(on_grid, shape):
     assert share == 1.0 if on_grid else share < 0.6
 
 
+@pytest.mark.parametrize("sigma", [1e-200, 1.0, 1e9, 1e200])
+def test_however_large_noise_is_and_however_many_numbers_get_it_all_do(sigma):
+    drawn = gaussian_noise(sigma, np.random.default_rng(2), on_grid=True)(np.zeros((1_000_001, 2))) / sigma
+    for part in (drawn[:10_000], drawn[-10_000:]):
+        assert part.std(axis=0) == pytest.approx([1, 1], rel=0.04)
+    steps = drawn * (sigma / grid_step(sigma))
+    assert np.abs(steps - np.rint(steps)).max() < 1e-9
+
+
 def test_rounded_noise_is_that_gaussian():
     sigma = 0.3
     values = gaussian_noise(sigma, np.random.default_rng(1), on_grid=True)(np.full(400_000, 0.1))
