@@ -30,7 +30,7 @@ BAD: list[list[str]] = [
 ]  # fmt: skip
 ALL = os.environ.get("DPSYN_FUZZ") == "random"
 MORE: dict[str, tuple[str, dict[str, str | list[str]]]] = {
-    "mwem": ("generator", {"field": "MWEM", "mwem_best": "false"}),
+    "mwem": ("generator", {"mechanism": "MWEM", "mwem_best": "false"}),
     "a release": ("comparison", {}),
 }
 NOTHING_OF_THEIR_OWN = {
