@@ -50,7 +50,7 @@ _LOOKED_AT, _MOST_ON_A_BOUND = 10_000, 0.5
 """Rows of which it is told that most of their cells were cut off at a bound."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Release(Shown):
     """What a mechanism gives out.
 

@@ -110,6 +110,7 @@ _limit = _Limit()
 
 @cache
 def _controller() -> Any:
+    import scipy.linalg  # noqa: F401  # it has a BLAS of its own, and what is not loaded yet is not limited
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

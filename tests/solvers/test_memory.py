@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -60,3 +63,16 @@ def test_what_does_not_fit_is_refused_with_both_numbers() -> None:
     assert caught.value.field == "reduced_space_size"
     with pytest.raises(ParameterError):
         require_memory("reduced_space_size", 10, 1 << 60)
+
+
+def test_every_blas_has_one_thread_also_one_that_is_loaded_later() -> None:
+    """Sums in another order end in other rows, so that a seed would give the same only on as many processors."""
+    code = (
+        "from dpsyn.solvers.executors import one_blas_thread\n"
+        "with one_blas_thread():\n"
+        "    import scipy.linalg, threadpoolctl\n"
+        "    print(*(found['num_threads'] for found in threadpoolctl.threadpool_info() if found['user_api'] == 'blas'))"
+    )
+    two = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=two)
+    assert set(found.stdout.split()) == {"1"}
