@@ -235,7 +235,7 @@ class Attribute:
         ``edges`` are those of other bins than :attr:`unit_edges`.
         """
         if not self.is_binned:
-            return [str(c) for c in self.categories] + ["(missing)"] * self.missing
+            return self._and_missing([str(c) for c in self.categories])
         edges = self.unit_edges if edges is None else edges
         if self.unit is not None:
             pairs = [(int(a), int(b) - 1) for a, b in pairwise(edges)]
@@ -245,7 +245,13 @@ class Attribute:
             digits = next((d for d in range(4, 17) if len({f"{e:.{d}g}" for e in edges}) == len(edges)), 17)
             shown = [f"{e:.{digits}g}" for e in edges]
             names = [f"{a} to {b}" for a, b in pairwise(shown)]
-        return names + ["(missing)"] * self.missing
+        return self._and_missing(names)
+
+    def _and_missing(self, names: list[str]) -> list[str]:
+        missing = "(missing)"
+        while missing in names:
+            missing = f"({missing})"
+        return names + [missing] * self.missing
 
     @property
     def reach(self) -> str:

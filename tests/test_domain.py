@@ -134,6 +134,7 @@ def test_the_ends_of_a_range_are_the_multiples_that_they_are_written_as():
 def test_bounds_need_not_be_multiples():
     thousands = Attribute("x", "numeric", lower=500, upper=4_999, unit=1000, bins=10, missing=True)
     assert thousands.labels() == ["1000", "2000", "3000", "4000", "(missing)"]
+    assert Attribute("a", "categorical", ("(missing)", "x"), missing=True).labels() == ["(missing)", "x", "((missing))"]
     assert thousands.in_units(pd.Series([500, 1499, 1501, 4_999, None])).tolist()[:4] == [1, 1, 2, 4]
     column = thousands.decode(np.array([0, 3, 4]), np.random.default_rng(0))
     assert column.dtype == "Int64"

@@ -86,7 +86,9 @@ def refusals(page: str) -> Iterator[None]:
         gone = [name for name, value in taken.items() if name not in st.query_params or isinstance(value, int)]
         before = st.session_state.get(_REFUSED, ("", []))
         names = [*(before[1] if before[0] == page else ()), *unfit]
-        names += [name for name in gone if not _says(asked[name], st.session_state[name])]
+        words = st.session_state.get(widgets.WORDS, {})
+        taken |= {name: words[name].get(taken[name]) for name in taken if name in words}
+        names += [name for name in gone if not _says(asked[name], taken[name])]
         st.session_state[_REFUSED] = page, list(dict.fromkeys(names))
         if names:
             said = ", ".join(escape.markdown(name[:60]) for name in dict.fromkeys(names))

@@ -153,7 +153,7 @@ def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
 
 def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """A line a mechanism: privacy, expected error, time."""
-    lines = ["| | privacy | two-way error to expect | time |", "|---|---|---|---|"]
+    lines = ["| | privacy | two-way error to expect, settings as they come | time |", "|---|---|---|---|"]
     for offer in found:
         name = title(offer.name)
         if offer.name == best and not offer.refused:

@@ -52,7 +52,7 @@ class Propensity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
-        return asdict(self) | {"ratio": self.ratio}
+        return asdict(self) | {"ratio": None if math.isnan(self.ratio) else self.ratio}
 
 
 def propensity(real: Codes, other: Codes, seed: int) -> Propensity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
@@ -287,6 +287,10 @@ _MIMES = {
 }
 
 
+WORDS = "_words"
+"""Of the session: what addresses say for the values of a setting, by its key."""
+
+
 def view_of(views: Iterable[str], key: str, label: str = "View") -> str:
     """Which of several views of a page is shown; the first one until another is chosen. The address keeps it."""
     return one_of(label, list(views), key=key, label_visibility="collapsed")
@@ -296,21 +300,24 @@ def one_of(label: str, options: Sequence[T] | Mapping[T, str], *, key: str, defa
     """Buttons of which one is always chosen, by default the first; a mapping has the words of each. A link that chooses none
     leaves the usual one. The address keeps it."""
     if isinstance(options, Mapping):
-        further["format_func"] = options.__getitem__
+        further["format_func"] = _worded(options, key)
     values = list(options)
     usual = values[0] if default is None else default
-    # Who sets it, as a button may, has Streamlit warn of a default beside it.
-    at_first = None if key in st.session_state else usual
     chosen: T | None = st.segmented_control(
-        label, values, default=at_first, required=True, key=key, bind="query-params", **further
+        label, values, default=usual, required=True, key=key, bind="query-params", **further
     )
     return usual if chosen is None else chosen
 
 
 def pick(label: str, options: Mapping[T, str], *, key: str, **further: Any) -> T:
     """As :func:`one_of`, as a list that opens: for long words, or many."""
-    found: T = st.selectbox(label, list(options), format_func=options.__getitem__, key=key, bind="query-params", **further)
+    found: T = st.selectbox(label, list(options), format_func=_worded(options, key), key=key, bind="query-params", **further)
     return found
+
+
+def _worded(options: Mapping[T, str], key: str) -> Callable[[T], str]:
+    st.session_state.setdefault(WORDS, {})[key] = options
+    return options.__getitem__
 
 
 def file_stem(name: str) -> str:

@@ -81,7 +81,9 @@ def test_very_many_rows_or_columns_are_sampled_and_a_copy_stays_one(monkeypatch:
 
 def test_nothing_to_tell_apart_by() -> None:
     for rows in (1, 10):  # too few for two leaves, however different
-        assert math.isnan(propensity(np.zeros((1, 1), dtype=np.int32), np.ones((rows, 1), dtype=np.int32), seed=0).ratio)
+        found = propensity(np.zeros((1, 1), dtype=np.int32), np.ones((rows, 1), dtype=np.int32), seed=0)
+        assert math.isnan(found.ratio)
+        assert found.to_dict()["ratio"] is None
     assert Propensity(0.2, 0.1).ratio == 2
 
 

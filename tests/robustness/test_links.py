@@ -114,6 +114,20 @@ ENDLESS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        ("Private sampling", {"ps_space": "whatever fits"}),
+        ("Noisy reweighting", {"nr_way": "With every improvement"}),
+        ("DP-CDA", {"cda_way": "Exactly l records", "cda_rows_by": "in proportion to their sizes"}),
+    ],
+)
+def test_what_is_usual_may_stand_in_an_address(mechanism: str, words: dict[str, str]) -> None:
+    assert "Not taken" not in said(opened("generator", mechanism=mechanism, **words))
+    others = opened("generator", mechanism=mechanism, **dict.fromkeys(words, "whatever"))
+    assert f"Not taken from the link: {', '.join(words)}." in said(others)
+
+
 @pytest.mark.parametrize("text", ["inf", "nan"])
 @pytest.mark.parametrize("page", ENDLESS)
 def test_numbers_without_end_are_dropped_and_named(page: str, text: str) -> None:
