@@ -227,8 +227,6 @@ class Files(_DuckDB):
                     )
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
         _check_names(names, self.schema.names)
-        with self._listening():
-            usable(self._first)  # durations are whole numbers to DuckDB
 
     @cached_property
     def _first(self) -> pa.Schema:
@@ -286,12 +284,13 @@ def _pattern(path: str) -> str:
 
 
 def _columns(path: str) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The names of a Parquet file's columns, and sorted what they are."""
+    """The names of a Parquet file's columns, and sorted what they are; refuses types that cannot be used."""
     from pyarrow import parquet
 
     schema = parquet.read_metadata(path).schema
-    columns = map(schema.column, range(len(schema)))
-    return schema.to_arrow_schema().names, sorted((one.path, one.physical_type, str(one.logical_type)) for one in columns)
+    columns, arrow = map(schema.column, range(len(schema))), schema.to_arrow_schema()
+    usable(arrow)  # durations are whole numbers to DuckDB
+    return arrow.names, sorted((one.path, one.physical_type, str(one.logical_type)) for one in columns)
 
 
 def _check_names(names: Sequence[str], read: Sequence[str]) -> None:

@@ -809,3 +809,10 @@ def test_cells_beyond_the_bounds_of_a_given_domain_are_told(ending: str, tmp_pat
         "Column 'd': some cells lie outside the domain, 2021-01-01 to 2024-12-31, and are taken as its nearer end.",
     )
     assert file_statistics(path, domain=domain).notes == notes
+
+
+def test_durations_are_refused_in_whichever_file_they_are(tmp_path: Path) -> None:
+    for at, kind in enumerate((pa.int64(), pa.duration("s"))):
+        parquet.write_table(pa.table({"a": pa.array([1, 2, 3], kind)}), tmp_path / f"{at}.parquet")
+    with pytest.raises(DataError, match="column 'a' has the type duration"):
+        dpsyn.read_table(tmp_path)
