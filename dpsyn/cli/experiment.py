@@ -173,7 +173,9 @@ def _config(label: str, settings: Mapping[str, Any], target: str | None) -> Conf
         raise DataError(f'[mechanisms.{label}] names no mechanism, such as mechanism = "noisy_reweighting"')
     kind = config_class(settings["mechanism"])
     predicts = target is not None and kind.as_it_comes(1, None) is None
-    return config_from_dict(({"target": target} if predicts else {}) | dict(settings))
+    # What a file leaves out is as it usually is, and not as it was before there was such a setting.
+    usual = {one.name: one.default for one in fields(kind) if one.name in kind.added_later}
+    return config_from_dict(usual | ({"target": target} if predicts else {}) | dict(settings))
 
 
 def _before(workspace: Workspace, experiment: Experiment) -> Experiment | None:

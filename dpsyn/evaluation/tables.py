@@ -13,7 +13,7 @@ import pandas as pd
 from dpsyn.evaluation.figures import draw_heatmaps
 from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Closeness, Report
-from dpsyn.evaluation.values import QUANTILES, ValueErrors
+from dpsyn.evaluation.values import LEAST_COMMON, QUANTILES, ValueErrors
 from dpsyn.evaluation.whole_rows import Copies
 from dpsyn.notation import percent, short
 
@@ -92,7 +92,8 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
         else (errors.mean, errors.deviation, errors.quantiles)
     )
     share = attrgetter("real" if real else "share")
-    spike = max(filter(share, errors.spikes), key=share, default=None)
+    # Values that are common on the other side alone are not this one's commonest.
+    spike = max((s for s in errors.spikes if share(s) >= LEAST_COMMON), key=share, default=None)
     at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
     return {
         "Column": errors.column,

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 COMMON = 3
 """How many of the commonest values are looked at."""
-_NOT_COMMON = 0.01
+LEAST_COMMON = 0.01
 """Share from which a value counts as a common one."""
 MOST_CORRELATED = 60
 """Columns whose correlations are looked at; of more some are left out."""
@@ -58,6 +58,7 @@ class ValueErrors:
         spikes: the values that are commonest among the real rows or the others.
         wasserstein: ∫ |F_real - F| over the range, as a share of the public range, in [0, 1].
         kolmogorov_smirnov: max |F_real - F|, in [0, 1].
+        real_empty, empty: shares of the cells that are empty; all else is about the others.
         rest: the same of the rows without the one value that most of the real ones have; None without such a value, or with
             too few others.
     """
@@ -76,6 +77,8 @@ class ValueErrors:
     wasserstein: float
     kolmogorov_smirnov: float
     rest: ValueErrors | None = None
+    real_empty: float = 0.0
+    empty: float = 0.0
 
     @property
     def warning(self) -> str:
@@ -86,6 +89,10 @@ class ValueErrors:
             )
         chance = _BY_CHANCE * math.sqrt(1 / self.real_rows + 1 / self.rows)
         found = []
+        if abs(self.empty - self.real_empty) > _LOST_SHARE + chance / 2:
+            found.append(
+                f"{percent(self.real_empty, 3)} of the real cells are empty, and {percent(self.empty, 3)} synthetic"
+            )
         worst = max(self.spikes, key=lambda spike: abs(spike.real - spike.share), default=None)
         if worst is not None and abs(worst.real - worst.share) > _LOST_SHARE + chance / 2:
             found.append(
@@ -272,8 +279,9 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
     found = []
     for attribute in table.domain.attributes:
         if attribute.is_binned:
-            real, other = _law(attribute, table), _law(attribute, rows)
-            errors = _of_column(attribute, real, other)
+            (real, real_rows), (other, other_rows) = _law(attribute, table), _law(attribute, rows)
+            empty = 1 - real.n / max(real_rows, 1), 1 - other.n / max(other_rows, 1)
+            errors = replace(_of_column(attribute, real, other), real_empty=empty[0], empty=empty[1])
             if errors.spikes and errors.spikes[0].real > _MOST:
                 rest = real.without(errors.spikes[0].value), other.without(errors.spikes[0].value)
                 if min(rest[0].n, rest[1].n) >= _ENOUGH:
@@ -282,9 +290,12 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
     return tuple(found)
 
 
-def _law(attribute: Attribute, table: AnyTable) -> _Law:
+def _law(attribute: Attribute, table: AnyTable) -> tuple[_Law, int]:
+    """Of the cells that are not empty; and how many rows there are."""
     counted = table.numbers(attribute.name) if isinstance(table, CountedTable) else None
-    return _Law.of(attribute.numbers(table.drawn.different(attribute.name))) if counted is None else _Law.of(*counted)
+    if counted is None:
+        return _Law.of(attribute.numbers(table.drawn.different(attribute.name))), table.drawn.n
+    return _Law.of(*counted), table.n
 
 
 def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
@@ -319,7 +330,7 @@ def common(values: Floats) -> list[float]:
 
 
 def _common(shares: pd.Series[Any]) -> list[float]:
-    return [float(value) for value in shares[shares >= _NOT_COMMON].index[:COMMON]]
+    return [float(value) for value in shares[shares >= LEAST_COMMON].index[:COMMON]]
 
 
 def _spikes(real: _Law, other: _Law) -> tuple[Spike, ...]:

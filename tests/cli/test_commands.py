@@ -24,11 +24,11 @@ from click.testing import CliRunner, Result
 import dpsyn
 from dpsyn import memory
 from dpsyn.cli import dpsyn as command
-from dpsyn.cli import terminal
+from dpsyn.cli import experiment, terminal
 from dpsyn.data.schema_file import read_schema
 from dpsyn.errors import DataError
 from dpsyn.mechanisms import base
-from dpsyn.mechanisms.registry import offered
+from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered
 from dpsyn.places import write_whole
 
 QUICK = ("--set", "reduced_space_size=500", "--set", "refinements=1", "-q")
@@ -510,6 +510,11 @@ def test_a_record_is_verified_and_a_smaller_epsilon_is_refuted(here: Path) -> No
     assert not found["holds"]
 
 
+def test_what_a_release_shows_besides_its_rows_is_told(here: Path) -> None:
+    words = ("generate", "leute.csv", "--mechanism", "contingency", "--set", "cells=present", "--epsilon", "0.1", "-q")
+    assert "drawn evenly from all possible rows" in " ".join(run(*words, "-o", "rows.csv").stderr.split())
+
+
 def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
     said = run("feasibility", "leute.csv", "--delta", "0", "-q", code=terminal.NO)
     assert "Private sampling" in said.stdout
@@ -601,6 +606,16 @@ def test_results_of_other_settings_are_none_of_the_plan(here: Path) -> None:
     assert resumed(20) == (True, [20])
     (experiment,) = dpsyn.evaluation.experiments.Workspace(here / "grid.results").read().experiments
     assert [result.settings["rows"] for result in experiment.results.values()] == [20]
+
+
+def test_what_an_experiment_leaves_out_is_as_it_usually_is() -> None:
+    for name in MECHANISMS:
+        kind = config_class(name)
+        target = {} if kind.as_it_comes(1, None) is not None else {"target": "y"}
+        assert experiment._config("x", {"mechanism": name}, target.get("target")) == kind(**target)
+        assert experiment._config("x", {"mechanism": name, **kind.added_later, **target}, None) == kind(
+            **kind.added_later, **target
+        )
 
 
 def test_a_mechanism_without_a_target_of_its_own_predicts_that_of_the_experiment(here: Path) -> None:

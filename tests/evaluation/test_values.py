@@ -13,6 +13,7 @@ import dpsyn
 from dpsyn.evaluation import values
 from dpsyn.evaluation.report import flat_measures, references
 from dpsyn.evaluation.values import QUANTILES, correlations, value_errors
+from dpsyn.notation import percent
 
 GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=100, bins=4, missing=True, public=True)
 DAY = dpsyn.Attribute("day", "date", lower=0, upper=20_000, bins=5, public=True)
@@ -88,6 +89,16 @@ def test_two_samples_of_one_source_are_not_called_ruined(rows):
     pairs += [(random.integers(0, 5, rows), random.integers(0, 5, rows)) for _ in range(60)]
     ruined = sum(bool(value_errors(*of(GAIN, real, other))[0].warning) for real, other in pairs)
     assert ruined <= 2
+
+
+def test_empty_cells_that_are_lost_or_made_up_ruin_a_column():
+    values = np.random.default_rng(1).uniform(0, 100, 2_000)
+    some, many = (np.where(np.arange(2_000) % 100 < share, math.nan, values) for share in (31, 95))
+    for other, ruined in ((some[::-1], False), (values, True), (many, True)):
+        (found,) = value_errors(*of(GAIN, some, other))
+        assert found.real_empty == pytest.approx(0.31)
+        assert bool(found.warning) is ruined
+    assert found.warning.startswith(f"{percent(0.31)} of the real cells are empty, and {percent(0.95)} synthetic")
 
 
 def test_empty_cells_do_not_count_and_a_column_of_them_is_no_error():
