@@ -772,10 +772,10 @@ def test_a_parquet_file_whose_name_is_no_unicode_is_read_or_refused(tmp_path: Pa
 @pytest.mark.parametrize("source", ["file", "postgres"])
 def test_what_a_given_domain_drops_of_typed_cells_is_told(source: str, opened: Any) -> None:
     moments = [pd.Timestamp("2024-01-02 23:59:59.999999"), pd.Timestamp("2024-01-03"), None]
-    table = pa.table({"d": pa.array(moments, pa.timestamp("us")), "t": [True, False, True], "e": [moments[1]] * 3})
+    table = pa.table({"a day": pa.array(moments, pa.timestamp("us")), "t": [True, False, True], "e": [moments[1]] * 3})
     domain = dpsyn.Domain.of(
         [
-            dpsyn.Attribute("d", "date", lower="2024-01-01", upper="2024-12-31", missing=True),
+            dpsyn.Attribute("a day", "date", lower="2024-01-01", upper="2024-12-31", missing=True),
             dpsyn.Attribute("t", "numeric", lower=0, upper=1),
             dpsyn.Attribute("e", "date", lower="2024-01-01", upper="2024-12-31"),
         ]
@@ -816,3 +816,20 @@ def test_durations_are_refused_in_whichever_file_they_are(tmp_path: Path) -> Non
         parquet.write_table(pa.table({"a": pa.array([1, 2, 3], kind)}), tmp_path / f"{at}.parquet")
     with pytest.raises(DataError, match="column 'a' has the type duration"):
         dpsyn.read_table(tmp_path)
+
+
+@pytest.mark.parametrize(("last", "notes"), [("2024-01-03 12:30", 1), ("2024-01-03", 0)])
+def test_times_of_day_in_a_text_file_are_told(last: str, notes: int, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(f"d,k\n2024-01-02 00:00,a\n{last},b\n", encoding="utf-8")
+    day = dpsyn.Attribute("d", "date", lower="2024-01-01", upper="2024-12-31")
+    domain = dpsyn.Domain.of([day, dpsyn.Attribute("k", "categorical", ("a", "b"))])
+    found = dpsyn.read_table(tmp_path / "rows.csv", domain=domain, in_place=True)
+    assert len(found.notes) == notes
+    assert found.notes == dpsyn.read_table(tmp_path / "rows.csv", domain=domain).notes
+
+
+def test_numbers_close_to_zero_are_told_apart_where_they_are_listed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"x": [1e-20] * 2 + [2e-20] * 5}).to_parquet(path)
+    domain = dpsyn.Domain.of([dpsyn.Attribute("x", "categorical", (1e-20, 2e-20))])
+    assert dpsyn.read_table(path, domain=domain, in_place=True).loaded().codes[:, 0].tolist() == [0, 0, 1, 1, 1, 1, 1]

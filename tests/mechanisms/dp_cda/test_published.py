@@ -15,6 +15,7 @@ from dpsyn.errors import CalibrationError, InputError, NotCalibratedError, Param
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA, published_rows
 from dpsyn.mechanisms.dp_cda._published import z_scored
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
+from dpsyn.mechanisms.records import verify
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.spec import Guarantee
 from tests.conftest import mixed_table
@@ -43,6 +44,8 @@ def test_its_release_says_that_no_guarantee_holds():
     assert record["guarantee"]["status"] == "published_but_wrong"
     assert record["settings"]["claimed_epsilon"] == 10.0
     assert record["mechanism"] == "dp_cda_as_published"
+    for less in ({"domain": None}, {"domain": None, "config": None}):  # refuted, whatever it leaves out
+        assert not verify(record | less, TABLE.domain).holds
 
 
 def test_it_is_no_registered_mechanism_and_runs_with_a_given_generator_only():
