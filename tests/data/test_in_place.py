@@ -819,13 +819,15 @@ def test_durations_are_refused_in_whichever_file_they_are(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("last", "notes"), [("2024-01-03 12:30", 1), ("2024-01-03", 0)])
-def test_times_of_day_in_a_text_file_are_told(last: str, notes: int, tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text(f"d,k\n2024-01-02 00:00,a\n{last},b\n", encoding="utf-8")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_times_of_day_in_texts_are_told(ending: str, last: str, notes: int, tmp_path: Path) -> None:
+    frame, path = pd.DataFrame({"d": ["2024-01-02 00:00", last], "k": ["a", "b"]}), tmp_path / f"rows.{ending}"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
     day = dpsyn.Attribute("d", "date", lower="2024-01-01", upper="2024-12-31")
     domain = dpsyn.Domain.of([day, dpsyn.Attribute("k", "categorical", ("a", "b"))])
-    found = dpsyn.read_table(tmp_path / "rows.csv", domain=domain, in_place=True)
+    found = dpsyn.read_table(path, domain=domain, in_place=True)
     assert len(found.notes) == notes
-    assert found.notes == dpsyn.read_table(tmp_path / "rows.csv", domain=domain).notes
+    assert found.notes == dpsyn.read_table(path, domain=domain, in_place=False).notes
 
 
 def test_numbers_close_to_zero_are_told_apart_where_they_are_listed(tmp_path: Path) -> None:
