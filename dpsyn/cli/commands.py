@@ -33,7 +33,7 @@ from dpsyn.cli.reading import (
 from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, remark, say, say_json, wrapped
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
-from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, offered
+from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, told_of
 from dpsyn.places import HOME
 
 if TYPE_CHECKING:
@@ -356,8 +356,7 @@ def generate(
     shown = note if place is None else say
     for line in repr(release).splitlines():
         shown(line)
-    of_release = offered(mechanism, "expectations:of_release")
-    for said in () if of_release is None else of_release(release, table.domain):
+    for said in told_of(release, table.domain):
         note(said)
     if record is None:
         note("no record was written: name a file with --record")
