@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -98,10 +97,10 @@ def _read(attribute: Attribute, cells: Sequence[str]) -> pd.Series[Any]:
         numbers[:] = np.where(timed(moments), np.nan, days(moments))
     else:
         for row, cell in enumerate(cells):
-            with suppress(ValueError):
+            try:
                 numbers[row] = float(cell or "nan")
-                continue
-            raise wrong(row)
+            except ValueError:
+                raise wrong(row) from None
     empty = np.array([cell == "" for cell in cells])
     column = attribute.from_numbers(np.where(empty, np.nan, numbers))
     fits = (numbers >= attribute.edges[0]) & (numbers <= attribute.edges[-1])
