@@ -9,21 +9,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-pytestmark = pytest.mark.browser
+from tests.browser.test_walk import RUN, settled
 
-WAIT = 90_000
+pytestmark = pytest.mark.browser
 
 
 def opened(page: Page, url: str) -> Page:
     page.set_viewport_size({"width": 1440, "height": 1100})
     page.goto(url)
-    expect(page.get_by_role("heading", name="Feasibility", level=1)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("heading", name="Feasibility", level=1)).to_be_visible(timeout=RUN)
     settled(page)
     return page
-
-
-def settled(page: Page) -> None:
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
 
 
 def metric(page: Page, name: str) -> str:
@@ -33,7 +29,7 @@ def metric(page: Page, name: str) -> str:
 def test_it_is_short_enough_to_read(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(f"{app_url}/feasibility?data=asia")
-    expect(page.get_by_test_id("stVegaLiteChart").nth(1)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_test_id("stVegaLiteChart").nth(1)).to_be_visible(timeout=RUN)
     settled(page)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight") <= 1600
     # Icons are ligatures: words, too, but nobody reads them.
@@ -49,18 +45,18 @@ def test_a_link_reopens_the_page_with_its_settings(page: Page, app_url: str, bro
     page.get_by_text("MUSHROOM", exact=True).first.click()
     settled(page)
     page.get_by_role("radio", name="Private sampling").click()
-    expect(page.get_by_text("Three certificates for k rows")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Three certificates for k rows")).to_be_visible(timeout=RUN)
     settled(page)
     address = page.url
     assert "epsilon=2" in address
     again = browser.new_page()
     opened(again, address)
-    expect(again.get_by_text("Three certificates for k rows")).to_be_visible(timeout=WAIT)
+    expect(again.get_by_text("Three certificates for k rows")).to_be_visible(timeout=RUN)
     assert again.get_by_role("slider", name="ε (privacy budget)").get_attribute("aria-valuetext") == slider.get_attribute(
         "aria-valuetext"
     )
     again.get_by_role("radio", name="Verdict").click()
-    expect(again.get_by_text("Side by side", exact=True)).to_be_visible(timeout=WAIT)
+    expect(again.get_by_text("Side by side", exact=True)).to_be_visible(timeout=RUN)
     again.close()
 
 
@@ -68,7 +64,7 @@ def test_exports_are_files_with_the_verdict(page: Page, app_url: str) -> None:
     opened(page, f"{app_url}/feasibility?f_section=Export&f_data=CAR")
     files = {}
     for name in ("Verdict as JSON", "Verdict as Markdown", "PNG", "SVG"):
-        with page.expect_download(timeout=WAIT) as caught:
+        with page.expect_download(timeout=RUN) as caught:
             page.get_by_role("button", name=name).first.click()
         files[name] = Path(caught.value.path()).read_bytes()
     document = json.loads(files["Verdict as JSON"])
@@ -90,7 +86,7 @@ def test_dark_mode_is_dark_and_its_charts_too(dark_page: Page, app_url: str) -> 
     opened(dark_page, f"{app_url}/feasibility")
     background = dark_page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     assert background == "rgb(16, 25, 27)"
-    expect(dark_page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=WAIT)
+    expect(dark_page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=RUN)
     # The title's colour comes from the theme: light letters, or it could not be read.
     box = dark_page.get_by_test_id("stVegaLiteChart").first.screenshot()
     assert light_share(dark_page, box) > 0.002
@@ -116,7 +112,7 @@ def test_the_formulas_behind_a_verdict_open_beside_it(page: Page, app_url: str) 
     opened(page, f"{app_url}/feasibility?data=asia")
     page.get_by_role("button", name="Why?").first.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.locator(".katex").first).to_be_visible(timeout=WAIT)
+    expect(dialog.locator(".katex").first).to_be_visible(timeout=RUN)
     theorem = dialog.get_by_role("link", name="Theorem 4.2, Boedihardjo, Strohmer, Vershynin 2021a")
     expect(theorem.first).to_have_attribute("href", "https://arxiv.org/abs/2109.14839")
     page.keyboard.press("Escape")

@@ -13,9 +13,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from playwright.sync_api import TimeoutError as LateError
 
+from tests.browser.test_walk import RUN, settled, visit
+
 pytestmark = pytest.mark.browser
 
-WAIT = 90_000
 FILES = {
     "left": "secretleft,kind\n" + "yes,a\nno,b\nno,c\n" * 60,
     "right": "secretright,colour\n" + "yes,red\nno,blue\nyes,green\nno,red\n" * 50,
@@ -23,25 +24,14 @@ FILES = {
 PAGES = ("Data", "Feasibility", "Generator", "Learn", "Comparison")
 
 
-def settled(page: Page) -> None:
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
-
-
-def at(page: Page, name: str) -> None:
-    """Another page of the same visit."""
-    page.get_by_role("link", name=name, exact=True).first.click()
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    settled(page)
-
-
 def upload(page: Page, url: str, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 1100})
     page.goto(f"{url}/data")
-    expect(page.get_by_test_id("stFileUploaderDropzoneInput").first).to_be_attached(timeout=WAIT)
+    expect(page.get_by_test_id("stFileUploaderDropzoneInput").first).to_be_attached(timeout=RUN)
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
         {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": FILES[name].encode()}
     )
-    expect(page.get_by_text("Read off these rows, not yet public").first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Read off these rows, not yet public").first).to_be_visible(timeout=RUN)
     settled(page)
 
 
@@ -53,7 +43,7 @@ def experiments(page: Page, url: str, planned: str = PLANNED) -> None:
     """The experiments about the bundled table, in a visit of its own."""
     page.set_viewport_size({"width": 1440, "height": 1100})
     page.goto(f"{url}/comparison?comparison_what=Experiments&{planned}")
-    expect(page.get_by_text("What varies")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("What varies")).to_be_visible(timeout=RUN)
     settled(page)
 
 
@@ -63,7 +53,7 @@ def open_workspace(page: Page, folder: Path) -> None:
     page.get_by_label("Folder").press("Enter")
     settled(page)
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Open").click()
-    expect(page.get_by_text("are kept in")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("are kept in")).to_be_visible(timeout=RUN)
     page.keyboard.press("Escape")
     settled(page)
 
@@ -108,21 +98,21 @@ def test_the_life_of_an_experiment(
     # A worker is killed: its cell is lost, the run says so and goes on.
     wait_for(lambda: workers(server))
     workers(server)[0].kill()
-    page.get_by_role("button", name="Pause").click(timeout=WAIT)
-    expect(page.get_by_text(re.compile("its process died"))).to_be_visible(timeout=WAIT)
-    expect(page.get_by_text("Paused: what is running is finished first")).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="Pause").click(timeout=RUN)
+    expect(page.get_by_text(re.compile("its process died"))).to_be_visible(timeout=RUN)
+    expect(page.get_by_text("Paused: what is running is finished first")).to_be_visible(timeout=RUN)
     page.get_by_role("button", name="Go on").click()
-    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=RUN)
 
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("its finished cells are kept")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("its finished cells are kept")).to_be_visible(timeout=RUN)
     settled(page)
     assert not workers(server)
     resume = page.get_by_role("button", name=re.compile("Resume: run the"))
-    expect(resume).to_be_visible(timeout=WAIT)
+    expect(resume).to_be_visible(timeout=RUN)
     resume.click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=WAIT)
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=RUN)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=RUN)
     settled(page)
     expect(resume).to_have_count(0)
     expect(page.get_by_text(re.compile("its process died"))).to_have_count(0)
@@ -138,7 +128,7 @@ def test_the_life_of_an_experiment(
     offline = context.new_page()
     offline.goto(report.as_uri())
     expect(offline.get_by_role("heading", name=re.compile("^Experiment 1"))).to_be_visible()
-    expect(offline.locator(".js-plotly-plot .scatterlayer .point").first).to_be_visible(timeout=WAIT)
+    expect(offline.locator(".js-plotly-plot .scatterlayer .point").first).to_be_visible(timeout=RUN)
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     context.close()
 
@@ -147,17 +137,17 @@ def test_the_life_of_an_experiment(
     experiments(again, app_url)
     expect(again.get_by_text("mechanism against")).to_have_count(0)
     open_workspace(again, tmp_path / "kept")
-    expect(again.get_by_role("heading", name=re.compile("against ε"))).to_be_visible(timeout=WAIT)
+    expect(again.get_by_role("heading", name=re.compile("against ε"))).to_be_visible(timeout=RUN)
     expect(again.get_by_role("button", name=re.compile("Resume: run the"))).to_have_count(0)
-    expect(again.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=WAIT)
+    expect(again.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=RUN)
     again.close()
 
 
 def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: str) -> None:
     experiments(page, app_url, f"{PLANNED}&lab_field_asia=Independent+columns&lab_draws=1")
     page.get_by_role("button", name=re.compile("Run 12 cells")).click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=WAIT)
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=RUN)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=RUN)
     settled(page)
     drawn = page.locator("[class*='st-key-lab_curve'] .js-plotly-plot").first
     expect(page.get_by_text("Noisy reweighting at every ε").first).to_be_visible()
@@ -173,13 +163,13 @@ def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: 
             settled(page)
             if heading.is_visible():
                 break
-        expect(heading).to_be_visible(timeout=WAIT)
-    expect(card.get_by_test_id("stMetric")).to_have_count(3, timeout=WAIT)
+        expect(heading).to_be_visible(timeout=RUN)
+    expect(card.get_by_test_id("stMetric")).to_have_count(3, timeout=RUN)
     expect(card.get_by_text(re.compile("under replacing one row"))).to_be_visible()
     expect(card.get_by_text(re.compile(r"s of the processor and .* GB"))).to_be_visible()
     card.get_by_role("button", name=re.compile("Make the rows of run . again")).click()
     made = re.compile("Independent columns, run . of experiment 1 on 75.% of the rows · ε = 1 · demonstration")
-    expect(page.get_by_role("cell", name=made).first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("cell", name=made).first).to_be_visible(timeout=RUN)
     expect(page.get_by_text("Measured against the 15,000 real rows")).to_be_visible()
 
 
@@ -198,10 +188,10 @@ def test_two_visitors_never_see_each_other(visitors: dict[str, BrowserContext], 
     for where in PAGES:
         for name, page in pages.items():
             other = next(n for n in pages if n != name)
-            at(page, where)
+            visit(page, where)
             text = page.locator("body").inner_text()
             assert f"secret{other}" not in text, where
             assert not re.search(rf"\b{other}\.csv|\*?\b{other}\b · ", text), where
     for name, page in pages.items():
         # The bar that names the dataset: each visitor's own, to the end.
-        expect(page.get_by_text(re.compile(rf"^{name} · ")).first).to_be_visible(timeout=WAIT)
+        expect(page.get_by_text(re.compile(rf"^{name} · ")).first).to_be_visible(timeout=RUN)
