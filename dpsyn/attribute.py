@@ -19,6 +19,7 @@ from dpsyn import checks, units
 from dpsyn.cells import floats, is_unicode, plain, settled, undecimal
 from dpsyn.dates import FIRST_DAY, LAST_DAY, day_texts, days, local_moments
 from dpsyn.errors import DomainError, ParameterError, quoted, shown
+from dpsyn.notation import counted
 
 Kind = Literal["truth", "categorical", "numeric", "date"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -357,7 +358,7 @@ class Attribute:
                 count = int(empty.sum())
                 raise self._wrong(
                     f"row {int(np.argmax(empty)) + 1} is empty, but the domain allows no missing values "
-                    f"({count:,} such row{'s' * (count != 1)}); allow them or fill the cells"
+                    f"({counted(count, 'such row')}); allow them or fill the cells"
                 )
             codes[empty] = self.size - 1
         return codes
@@ -375,7 +376,7 @@ class Attribute:
     def _reject(self, column: pd.Series[Any], bad: npt.NDArray[np.bool_], why: str) -> None:
         row, count = int(np.argmax(bad)), int(bad.sum())
         raise self._wrong(
-            f"row {row + 1} has {shown(plain(column.iloc[row]))}, which is {why} ({count:,} such row{'s' * (count != 1)}); "
+            f"row {row + 1} has {shown(plain(column.iloc[row]))}, which is {why} ({counted(count, 'such row')}); "
             "add it to the domain or change the data"
         )
 

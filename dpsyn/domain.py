@@ -124,7 +124,7 @@ class Domain(Shown):
         return all(size == 2 for size in self.shape)
 
     def _shown(self) -> tuple[str, list[str]]:
-        columns = f"{len(self):,} column{'s' * (len(self) != 1)}, {counted(self.size)} rows are possible"
+        columns = f"{counted(len(self), 'column')}, {counted(self.size)} rows are possible"
         unknown = sum(not a.public for a in self.attributes)
         said = f"{columns}; {unknown:,} not confirmed as public" if unknown else f"{columns}; confirmed as public"
         return PRIVATE if unknown else PUBLIC, [said, *(f"  {_described(a)}" for a in self.attributes)]
@@ -223,7 +223,7 @@ def _described(attribute: Attribute) -> str:
     elif not attribute.is_binned:
         what = ", ".join(map(str, attribute.categories[:_NAMED])) + ", …" * (len(attribute.categories) > _NAMED)
         values = len(attribute.categories)
-        count = "" if attribute.kind == "truth" else f", {values:,} value{'s' * (values > 1)}"
+        count = "" if attribute.kind == "truth" else f", {counted(values, 'value')}"
     else:
         what, count = attribute.reach, f", {attribute.effective_bins:,} bins"
     others = ", or empty" * (attribute.missing and attribute.size > 1) + " (not confirmed)" * (not attribute.public)

@@ -36,9 +36,10 @@ def short(value: float, digits: int = 6) -> str:
     return f"{value:,.0f}" if "e+" in text and abs(value) < _PLAIN_TO else readable(text)
 
 
-def counted(count: int) -> str:
-    """A count, however large: 20,000, about 10⁴⁷⁷¹."""
-    return f"{count:,}" if count < _PLAIN_COUNT else f"about 10{superscript(round(math.log10(count)))}"
+def counted(count: int, noun: str = "") -> str:
+    """A count, however large, with its noun: 20,000, about 10⁴⁷⁷¹, 1 row, 2 rows."""
+    said = f"{count:,}" if count < _PLAIN_COUNT else f"about 10{superscript(round(math.log10(count)))}"
+    return f"{said} {noun}{'s' * (count != 1)}" if noun else said
 
 
 def gigabytes(count: float) -> str:

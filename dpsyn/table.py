@@ -14,6 +14,7 @@ from dpsyn import checks
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.notation import counted
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 
 _NOTES = 6
@@ -109,7 +110,7 @@ class Table(Shown):
 
     def _shown(self) -> tuple[str, list[str]]:
         heading, *columns = self.domain._shown()[1]
-        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)}, {heading}", *shown_notes(self.notes), *columns]
+        return PRIVATE, [f"{self.name}: {counted(self.n, 'row')}, {heading}", *shown_notes(self.notes), *columns]
 
     def statistics(self, *, two_valued_as_bit: bool = False) -> DatasetStatistics:
         """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data.

@@ -5,6 +5,7 @@ import streamlit as st
 from dpsyn.app import columns, editor, road
 from dpsyn.data.editing import READ_OFF, SOURCES
 from dpsyn.kit import code, visit, widgets
+from dpsyn.notation import counted
 
 road.head("Domain", "Domain")
 current = widgets.dataset_bar()
@@ -19,7 +20,7 @@ with st.form(f"domain_{current.revision}", border=False):
     source = READ_OFF
     if open_ones:
         source = st.segmented_control(
-            f"Where are the values of the {open_ones} column{'s' * (open_ones > 1)} that {'are' if open_ones > 1 else 'is'} "
+            f"Where are the values of the {counted(open_ones, 'column')} that {'are' if open_ones > 1 else 'is'} "
             "read off these rows known from?",
             SOURCES,
             default=READ_OFF,

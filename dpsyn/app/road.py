@@ -23,7 +23,7 @@ from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, THE_FIELD, THE_THREE, as_it_comes, offered, title
-from dpsyn.notation import duration, percent, short
+from dpsyn.notation import counted, duration, percent, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
@@ -163,7 +163,7 @@ def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
             continue
         error = "known after a run" if offer.error is None else _error(*offer.error)
         seconds = "seconds" if offer.seconds is None else duration(offer.seconds)
-        rows = "" if offer.rows is None else f", {offer.rows:,} row{'s' * (offer.rows != 1)}"
+        rows = "" if offer.rows is None else f", {counted(offer.rows, 'row')}"
         lines.append(f"| {name} | ε = {spec.epsilon:g}{rows} | {error} | {seconds} |")
     st.markdown("\n".join(lines))
 
@@ -179,7 +179,7 @@ def expected(offer: Offer) -> str:
         return f"{offer.refused[0].upper()}{offer.refused[1:]}."
     if offer.error is None:
         return ""
-    of = "A run's noise alone" if offer.rows is None else f"A run's {offer.rows:,} row{'s' * (offer.rows != 1)} alone"
+    of = "A run's noise alone" if offer.rows is None else f"A run's {counted(offer.rows, 'row')} alone"
     return f"{of}: {error_in_words(offer)}."
 
 

@@ -18,6 +18,7 @@ from dpsyn.kit import jobs, visit, visitor
 from dpsyn.kit.jobs import Job
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.mechanisms.base import Release
+from dpsyn.notation import counted
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import BETWEEN, rounded_up, together
 
@@ -271,7 +272,7 @@ def _take_in(job: Job, in_workspace: Callable[[Callable[[Workspace], Any]], Any]
 def _crashed(context: Mapping[str, Any], _count: int) -> str | None:
     """What to say of the cells whose process died."""
     crashed = sum(result.status == "crashed" for result in context["experiment"].results.values())
-    return f"{crashed} run{'s' * (crashed > 1)} crashed; resume to repeat." if crashed else None
+    return f"{counted(crashed, 'run')} crashed; resume to repeat." if crashed else None
 
 
 def running_of(experiment: Experiment) -> Job | None:

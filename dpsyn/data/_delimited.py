@@ -17,6 +17,7 @@ from dpsyn.data._text import Open, Text
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.errors import DataError, quoted
+from dpsyn.notation import counted
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _OTHER_SEPARATORS = {" ": "spaces", ":": "colons", "^": "circumflexes", "~": "tildes", **SEPARATORS}
@@ -246,11 +247,6 @@ def check_distinct(names: tuple[str, ...], where: str, line: int | None = None) 
                 column=name,
             )
         seen[name] = position
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _records(text: Open, separator: str, first_line: int, *, skip: bool = True) -> Iterator[tuple[int, list[str]]]:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.cells import floats, is_unicode, settled
-from dpsyn.data._delimited import check_distinct, counted
+from dpsyn.data._delimited import check_distinct
 from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import (
@@ -31,6 +31,7 @@ from dpsyn.data.infer import (
 )
 from dpsyn.dates import ZONE_RULE, has_zones, local_moments
 from dpsyn.errors import DataError, quoted, shown
+from dpsyn.notation import counted
 
 PARQUET = b"PAR1"
 BATCH = 1 << 17

@@ -19,6 +19,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
 from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, days, floored, local_moments
 from dpsyn.errors import quoted
+from dpsyn.notation import counted
 
 Positions = npt.NDArray[np.int64]
 
@@ -176,7 +177,7 @@ class Words:
     def told(self, which: npt.NDArray[np.bool_], noun: str) -> str:
         """In words, how many cells hold some of the texts; "at least" so many where these are :data:`ODD` or more."""
         cells, more = int(self.counts()[which & (np.cumsum(which) <= ODD)].sum()), int(which.sum()) >= ODD
-        return f"{'at least ' * more}{cells:,} {noun}{'s' * (cells != 1)}"
+        return f"{'at least ' * more}{counted(cells, noun)}"
 
     def distinct(self, read: Callable[[Any], Any] = lambda texts: texts) -> int:
         """Number of different texts, or of what a function reads in them."""

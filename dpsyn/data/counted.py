@@ -15,7 +15,6 @@ from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.calendar import WithCalendar, calendar_codes
 from dpsyn.data._counting import CodedInPlace, Parts
-from dpsyn.data._delimited import counted
 from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_typed, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
@@ -25,6 +24,7 @@ from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, quoted, shown
+from dpsyn.notation import counted
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 from dpsyn.table import Table, shown_notes
 
@@ -102,7 +102,7 @@ class CountedTable(Shown):
 
     def _shown(self) -> tuple[str, list[str]]:
         heading, *columns = self.domain._shown()[1]
-        heading = f"{self.name}: {self.n:,} row{'s' * (self.n != 1)} counted in place, {heading}"
+        heading = f"{self.name}: {counted(self.n, 'row')} counted in place, {heading}"
         return PRIVATE, [heading, *shown_notes(self.notes), *columns]
 
     def project(self, columns: Sequence[str]) -> CountedTable:
@@ -376,8 +376,8 @@ def _checked(cells: Listed) -> Listed:
             except DomainError:
                 what = "" if attribute.is_binned else ", which is none of the categories"
                 raise DomainError(
-                    f"column {quoted(attribute.name)}: {rows:,} rows hold {shown(cells.values[at].as_py())}{what}; add it "
-                    "to the domain or change the data",
+                    f"column {quoted(attribute.name)}: {counted(rows, 'row')} hold{'s' * (rows == 1)} "
+                    f"{shown(cells.values[at].as_py())}{what}; add it to the domain or change the data",
                     column=attribute.name,
                 ) from error
         raise

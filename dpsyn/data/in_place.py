@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute
 from dpsyn.data import infer
-from dpsyn.data._delimited import counted
 from dpsyn.data._fold import Fold, TextFold
 from dpsyn.data._frames import PARQUET, check_shape, is_text, usable
 from dpsyn.data._sql import Cells, Known, Numbers, name_of
@@ -41,6 +40,7 @@ from dpsyn.data.read import (
 )
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, quoted
+from dpsyn.notation import counted
 from dpsyn.table import Table
 
 _MOST_FILES = 20_000

@@ -49,6 +49,7 @@ from dpsyn.data._words import (
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, days, floored, timed, written_as_numbers
 from dpsyn.errors import DataError, DomainError, quoted
+from dpsyn.notation import counted
 from dpsyn.units import unit_of
 
 MAX_CATEGORIES = 10_000
@@ -231,7 +232,7 @@ def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, l
     line, count = locate(words.first_of(infinite)), words.cells_in(infinite)
     raise DataError(
         f"column {quoted(name)}, line {line}: the number is infinite or larger than double precision holds "
-        f"({count:,} such row{'s' * (count != 1)}); leave the cell empty or write a finite number",
+        f"({counted(count, 'such row')}); leave the cell empty or write a finite number",
         line=line,
         column=name,
     )
@@ -361,7 +362,7 @@ def _spaces(name: str, words: Words) -> tuple[str, ...]:
     if len(around) < 2:
         return ()
     cells = sum(cells for pair, cells in around.items() if any(pair))
-    return (f"Column {quoted(name)}: the spaces around {cells:,} cell{'s' * (cells != 1)} were left out.",)
+    return (f"Column {quoted(name)}: the spaces around {counted(cells, 'cell')} were left out.",)
 
 
 def _look_alike(name: str, texts: npt.NDArray[np.object_]) -> tuple[str, ...]:
@@ -525,7 +526,7 @@ def _is_written(text: str, number: float) -> bool:
 def _refuse(attribute: Attribute, words: Words, bad: npt.NDArray[np.bool_], why: str, todo: str, locate: Locate) -> NoReturn:
     """``bad``: which texts cannot be; none where the empty cells cannot."""
     rows, value = words.empty, "an empty cell"
-    told = f"{words.cells_in(rows):,} such row{'s' * (words.cells_in(rows) != 1)}"
+    told = counted(words.cells_in(rows), "such row")
     if bad.any():
         rows, value, told = (
             words.codes == np.argmax(bad),

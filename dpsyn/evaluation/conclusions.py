@@ -11,7 +11,7 @@ from dpsyn.domain import listed
 from dpsyn.errors import quoted
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
-from dpsyn.notation import percent, short
+from dpsyn.notation import counted, percent, short
 
 Grade = Literal["good", "fair", "bad", "cannot be judged"]
 """As good as real rows for most purposes; usable with care; not usable; real rows give nothing to measure it by."""
@@ -76,7 +76,7 @@ def _tables(report: Report) -> Finding | None:
         return None
     degree = _degree(report)
     error = report.marginals[degree].mean
-    which = "Tables of two columns" if degree == 2 else f"Tables of {degree} column{'s' * (degree != 1)}"
+    which = "Tables of two columns" if degree == 2 else f"Tables of {counted(degree, 'column')}"
     floor, alone = report.noise_floor, report.independent if degree == 2 else None
     fresh = None if floor is None else floor.marginals[degree].mean
     said = f"{which} are off by {percent(error)} on average"
@@ -171,7 +171,7 @@ def _numbers(report: Report) -> Finding | None:
     values = [errors for errors in report.values if errors.real_rows or errors.rows]
     if not values:
         return None
-    ruined = [errors.column for errors in values if errors.warning]
+    ruined = {errors.column: errors.warning for errors in values if errors.warning}
     count = len(values)
     worst = max(values, key=lambda errors: errors.kolmogorov_smirnov)
     figure = f"{count - len(ruined)} of {count} kept"
@@ -184,7 +184,9 @@ def _numbers(report: Report) -> Finding | None:
             f"{said} shape; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}.",
         )
     named = listed(map(quoted, ruined), most=_NAMED)
-    said = f"{len(ruined)} of {count} column{'s' * (count != 1)} of numbers came out far from the real ones: {named}."
+    said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
+    first, why = next(iter(ruined.items()))
+    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}."
     return Finding("numbers", "bad" if 2 * len(ruined) > count else "fair", figure, said)
 
 

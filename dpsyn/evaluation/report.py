@@ -42,6 +42,7 @@ from dpsyn.evaluation.prediction import (
 from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, correlations, value_errors
 from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copies, propensity
 from dpsyn.mechanisms.base import Progress
+from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding, bins_of
 from dpsyn.table import Table
 
@@ -223,7 +224,7 @@ class Report(Shown):
         errors = [["error of tables", "mean", "largest"] + ["a fresh real sample"] * (self.noise_floor is not None)]
         for degree, error in self.marginals.items():
             floor = [] if self.noise_floor is None else [f"{self.noise_floor.marginals[degree].mean:.4f}"]
-            errors.append([f"{degree} column{'s' * (degree != 1)}", f"{error.mean:.4f}", f"{error.max:.4f}", *floor])
+            errors.append([counted(degree, "column"), f"{error.mean:.4f}", f"{error.max:.4f}", *floor])
         heading = f"{self.release.rows:,} synthetic rows beside {self.n:,} real ones"
         judged = [f"  {finding.about}: {finding.grade}. {finding.sentence}" for finding in conclusions(self)]
         if isinstance(self.prediction, str):

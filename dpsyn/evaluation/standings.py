@@ -13,7 +13,7 @@ from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.tables import FLOOR
 from dpsyn.kit.layers import GUIDE, HERE, SERIES
 from dpsyn.kit.plotly import GRID, LINE_BREAK, SYMBOLS, at_least_one, finish, shorten
-from dpsyn.notation import short
+from dpsyn.notation import counted, short
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -77,7 +77,7 @@ def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go
         nearest = min(held_out, key=lambda degree: abs(degree - 2))
         found.append((held_out[nearest].mean, line(FLOOR, GUIDE, held_out)))
     ordered = [one for _, one in sorted(found, key=lambda pair: pair[0])]
-    kinds = [f"{degree} column{'s' * (degree > 1)}" for degree in degrees]
+    kinds = [counted(degree, "column") for degree in degrees]
     figure = _drawn(ordered, kinds, ("Mean over the tables", "Worst table"))
     for panel in range(2):
         drawn = [n for one in ordered for n in one.numbers[panel] if n is not None]

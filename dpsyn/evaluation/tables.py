@@ -15,7 +15,7 @@ from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Closeness, Report
 from dpsyn.evaluation.values import LEAST_COMMON, QUANTILES, ValueErrors
 from dpsyn.evaluation.whole_rows import Copies
-from dpsyn.notation import percent, short
+from dpsyn.notation import counted, percent, short
 
 Reports = Mapping[str, Report]
 MOST_COLUMNS = 100
@@ -133,7 +133,7 @@ def whole_rows_table(reports: Reports) -> pd.DataFrame:
     changed = next(iter(reports.values())).changed
     if changed is not None:
         cells, found = changed
-        what = f"Real rows, {cells} cell{'s' * (cells != 1)} of each changed"
+        what = f"Real rows, {counted(cells, 'cell')} of each changed"
         lines.append({"Compared": what, "pMSE": None, "Ratio": None, **_copies(found)})
     return pd.DataFrame(lines)
 

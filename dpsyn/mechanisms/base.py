@@ -21,7 +21,7 @@ from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.display import PRIVATE, PUBLIC, RELEASED, Shown
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError, quoted
-from dpsyn.notation import worded
+from dpsyn.notation import counted, worded
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.solvers.memory import require_memory
@@ -92,7 +92,7 @@ class Release(Shown):
 
         known = self.mechanism in MECHANISMS | DEMONSTRATIONS
         rows, columns = self.rows.shape
-        size = f"{rows:,} row{'s' * (rows != 1)} of {columns:,} column{'s' * (columns != 1)}"
+        size = f"{counted(rows, 'row')} of {counted(columns, 'column')}"
         heading = f"{self.name or (title(self.mechanism) if known else self.mechanism)}: {size}"
         proven = self.guarantee.status == "proven"
         notes = [f"  {note}" for note in self.notes]

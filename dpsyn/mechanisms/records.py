@@ -19,6 +19,7 @@ from dpsyn.domain import Domain, listed
 from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, quoted, shown
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.schema import checked
 
@@ -178,7 +179,7 @@ def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domai
         other_rows = isinstance(most, int) and (rows > most or (rows < most and not mechanism.may_drop_rows))
         said = _contradiction(stated, claim, settings, facts, told, made_with.removed)
         if other_rows and not said:
-            said = f"it has {rows:,} rows, and its settings give {most:,}"
+            said = f"it has {counted(rows, 'row')}, and its settings give {most:,}"
     except (DpsynError, ArithmeticError, TypeError) as fault:
         return Recalibrated(stated, config=made_with, contradiction=f"its settings cannot be calibrated ({fault})")
     return Recalibrated(stated, claim, made_with, said)

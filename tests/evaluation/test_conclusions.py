@@ -260,6 +260,7 @@ def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...],
     (found,) = [found for found in conclusions(report(0.01, values=values)) if found.about == "numbers"]
     assert (found.grade, found.figure) == (grade, figure)
     assert ("came out far from the real ones: 'x'" in found.sentence) == (max(far) > 0.5)
+    assert not values[0].warning or found.sentence.endswith(f": {values[0].warning}.")
     if max(far) <= 0.5:
         assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%."
 

@@ -26,6 +26,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.records import plain_config
 from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
 NO_TARGET = "— no column —"
@@ -191,7 +192,7 @@ def planner(current: visit.Dataset) -> None:
         models = models or [LOGISTIC]
         planned = Experiment(
             number=0,
-            name=f"{len(grid.configs)} mechanism{'s' * (len(grid.configs) > 1)} against {known[vary].symbol}",
+            name=f"{counted(len(grid.configs), 'mechanism')} against {known[vary].symbol}",
             dataset=current.table.name,
             fingerprint=state.mark(),
             grid=grid,
@@ -203,7 +204,7 @@ def planner(current: visit.Dataset) -> None:
         visit.offer(lambda: experiment_script(planned))
         count = len({cell.key for cell in grid.cells()})
         busy = visit.job() is not None
-        label = f"Run {count} cell{'s' * (count != 1)}"
+        label = f"Run {counted(count, 'cell')}"
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             planned.number = visit.next_number("experiment")
             state.add(planned)

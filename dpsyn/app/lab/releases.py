@@ -26,7 +26,7 @@ from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import title
-from dpsyn.notation import percent, readable
+from dpsyn.notation import counted, percent, readable
 from dpsyn.privacy.spec import Guarantee, rounded_up
 
 _LONGEST = 100
@@ -175,7 +175,7 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
     for at, ((name, domain), group) in enumerate(groups.items()):
         with st.container(border=True):
             widgets.badge(any(made.measured is not None for made in group) or not domain.is_public)
-            count = f"{len(group)} release{'s' * (len(group) != 1)}"
+            count = counted(len(group), "release")
             other = _OtherData(name, domain, _target(group))
             st.markdown(
                 f"**{escape.markdown(name)}**: {count}. {escape.markdown(_columns(domain))}"

@@ -19,7 +19,7 @@ from dpsyn.kit import layers, visit
 from dpsyn.kit.layers import BLUE, GUIDE, HERE, WORD
 from dpsyn.kit.lesson import ASIA, Lesson, Question, Slider, Step, rows
 from dpsyn.mechanisms.registry import MECHANISMS, offered
-from dpsyn.notation import percent, short
+from dpsyn.notation import counted, percent, short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import table_counts
 from dpsyn.table import Table
@@ -194,7 +194,7 @@ def _times(one: Try) -> str:
 
 def _few(one: Try) -> str:
     """Why the error is large where a mechanism makes few rows; nothing where it makes many."""
-    return f" (it makes only {one.rows} row{'s' * (one.rows != 1)} at this ε)" * (one.rows < 100)
+    return f" (it makes only {counted(one.rows, 'row')} at this ε)" * (one.rows < 100)
 
 
 def below(tries: Sequence[Try]) -> str:

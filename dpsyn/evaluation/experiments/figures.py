@@ -14,7 +14,7 @@ from dpsyn.evaluation.experiments.summary import is_proportional
 from dpsyn.kit.layers import GUIDE, HERE, SERIES
 from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, places_of, shorten
 from dpsyn.mechanisms.registry import MECHANISMS
-from dpsyn.notation import readable, short
+from dpsyn.notation import counted, readable, short
 from dpsyn.privacy.spec import rounded_up
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _curve(
 
 
 def _note(point: Point) -> str:
-    runs = f"{point.runs_in_words}; {point.draws} draw{'s' * (point.draws > 1)}"
+    runs = f"{point.runs_in_words}; {counted(point.draws, 'draw')}"
     over = f"<br>needs ε = {readable(rounded_up(point.claimed_epsilon, 4))}: not comparable" if point.over_budget else ""
     ends = "no interval" if point.interval is None else "95 %: {} to {}".format(*(short(end, 4) for end in point.interval))
     return f"{runs}; {ends}{over}"

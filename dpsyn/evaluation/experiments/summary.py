@@ -16,7 +16,7 @@ from dpsyn import checks
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET, CellResult, checked_results
 from dpsyn.evaluation.prediction import RISING
-from dpsyn.notation import short
+from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import rounded_up
 
 Floats = npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ class Point:
         """How many runs it is the mean of, and of how many that were asked for."""
         if self.failed:
             return f"{self.runs} of {self.runs + self.failed} runs, {self.failed} failed"
-        return f"{self.runs} run{'s' * (self.runs > 1)}"
+        return counted(self.runs, "run")
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -170,7 +170,7 @@ def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for (label, value, status), messages in sorted(told.items()):
         count, of = len(messages), runs[label, value]
-        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
+        at = f"{short(value)} ({count} of {counted(of, 'run')} {status})"
         # Those of several runs differ in numbers only: what would have been enough for that one.
         found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
     return [(label, ", ".join(places), why) for (label, why), places in found.items()]

@@ -15,6 +15,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.encoding import HISTOGRAMS
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
@@ -194,7 +195,7 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
         return Headline(
             f"± {within}", f"Private, and {likely} every {of} is so close, but a smaller error was asked for.", "open"
         )
-    fits = f": {setting.queries:,} cells allow only {used:,} round{'s' * (used != 1)}" if setting.is_capped else ""
+    fits = f": {setting.queries:,} cells allow only {counted(used, 'round')}" if setting.is_capped else ""
     return Headline("no promise", f"Private, but the bound on a cell's error, {within}, says nothing{fits}.", "open")
 
 

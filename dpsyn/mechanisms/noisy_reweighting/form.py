@@ -28,6 +28,7 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Steps,
 )
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
@@ -318,7 +319,7 @@ def _public_rows(current: Dataset) -> Table | ParameterError:
         found = _keep_public(data, name, current)
     if isinstance(found, str):
         return ParameterError("public", name, f"its rows must have the columns and values of the data; {found}")
-    st.caption(f"{escape.markdown(name)}: {found.n:,} public row{'s' * (found.n != 1)}.")
+    st.caption(f"{escape.markdown(name)}: {counted(found.n, 'public row')}.")
     return found
 
 

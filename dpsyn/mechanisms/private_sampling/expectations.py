@@ -7,6 +7,7 @@ from itertools import combinations
 
 from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
+from dpsyn.notation import counted
 
 _FEW = 50
 """Columns whose tables tell what to expect of all."""
@@ -35,7 +36,7 @@ def of_run(mechanism: PrivateSamplingMechanism) -> list[tuple[str, str]]:
     if seconds <= _SHORT_WAIT:
         return []
     minutes = max(1, round(seconds / 60))
-    about = f"{minutes} minute{'s' * (minutes != 1)}" if minutes < 120 else f"{minutes / 60:,.0f} hours"
+    about = counted(minutes, "minute") if minutes < 120 else f"{minutes / 60:,.0f} hours"
     return [
         (
             "caption",
