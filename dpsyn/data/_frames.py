@@ -80,6 +80,7 @@ class Parquet:
         by_bytes = isinstance(self._source, bytes)
         try:
             options: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": list(as_numbers)}
+            options["coerce_int96_timestamp_unit"] = "us"  # nanoseconds wrap round outside 1677 to 2262
             # Of paths as texts Arrow takes none that is no Unicode.
             with (
                 pa.BufferReader(self._source) if by_bytes else pa.OSFile(os.fsencode(self._source)) as source,

@@ -12,13 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dpsyn.cells import is_unicode
+from dpsyn.data._delimited import check_distinct
 from dpsyn.data._frames import is_text, usable
 from dpsyn.data._sql import Integers, Numbers, Threshold, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
@@ -248,9 +248,12 @@ class Files(_DuckDB):
                     kind = file.schema_arrow.field(column).type
                     if not (pa.types.is_dictionary(kind) and is_text(kind.value_type)):
                         return None
-                    for group in range(file.num_row_groups):
-                        for batch in islice(file.iter_batches(1, row_groups=[group], columns=[column]), 1):
-                            found.update(dict.fromkeys(batch.column(0).dictionary.to_pylist()))
+                    known = None
+                    # Cells that are stored without a list, all or some of them, are listed batch by batch.
+                    for batch in file.iter_batches(columns=[column]):
+                        if known is None or not known.equals(batch.column(0).dictionary):
+                            known = batch.column(0).dictionary
+                            found.update(dict.fromkeys(known.to_pylist()))
         return pa.array(found, pa.string())
 
     @property
@@ -289,7 +292,15 @@ def _columns(path: str) -> tuple[list[str], list[tuple[str, ...]]]:
 
     schema = parquet.read_metadata(path).schema
     columns, arrow = map(schema.column, range(len(schema))), schema.to_arrow_schema()
+    check_distinct(tuple(arrow.names), "the Parquet file's ")
     usable(arrow)  # durations are whole numbers to DuckDB
+    for field in arrow:
+        if pa.types.is_decimal256(field.type):
+            raise DataError(
+                f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read the "
+                "file into memory, or leave the column out of it",
+                column=field.name,
+            )
     return arrow.names, sorted((one.path, one.physical_type, str(one.logical_type)) for one in columns)
 
 

@@ -205,6 +205,22 @@ def _parquet() -> list[Case]:
             "",
             "x",
         ),
+        Case(
+            "days of Spark that nanoseconds do not reach",
+            file_of(
+                pa.array([DAY(1600, 1, 1), DAY(9999, 12, 31)]).cast(pa.timestamp("us")), use_deprecated_int96_timestamps=True
+            ),
+            {"x": [DAY(1600, 1, 1), DAY(9999, 12, 31)], "other": [0, 1]},
+            "",
+            "x",
+        ),
+        Case(
+            "a list of texts that the file stores one by one",
+            file_of(pa.array(["p", "q", "r", "q"] * 5).dictionary_encode(), use_dictionary=False),
+            {"x": ["p", "q", "r", "q"] * 5, "other": [0, 1] * 10},
+            "",
+            "x",
+        ),
         Case("row labels of pandas", _labelled(), {"x": [1, 2]}, "row labels", "x.parquet"),
     ]
 
