@@ -210,7 +210,7 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
 
 
 def _error(error: float, bound: str) -> str:
-    return "single columns stay, pairs are mostly lost" if error > _LOST else f"{percent(error)} {bound}"
+    return "pairs are mostly lost" if error > _LOST else f"{percent(error)} {bound}"
 
 
 def make(current: Dataset, title: str, made_with: int | list[int] | None, task: str, **arguments: Any) -> None:

@@ -29,6 +29,8 @@ _CHANCE = 2.0
 """Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
+_HIDES = 0.25
+"""Allowance for chance above which a column of numbers that does not stand out says nothing."""
 _NAMED = 3
 
 
@@ -172,22 +174,24 @@ def _numbers(report: Report) -> Finding | None:
     if not values:
         return None
     ruined = {errors.column: errors.warning for errors in values if errors.warning}
-    count = len(values)
-    worst = max(values, key=lambda errors: errors.kolmogorov_smirnov)
-    figure = f"{count - len(ruined)} of {count} kept"
+    told = [errors for errors in values if errors.warning or errors.chance <= _HIDES]
+    count, kept, hidden = len(values), len(told) - len(ruined), len(values) - len(told)
+    figure = f"{kept} of {count} kept"
+    few = f" {counted(hidden, 'column')} with too few values cannot be judged." if hidden else ""
+    if not told:
+        chance = percent(min(1.0, *(errors.chance for errors in values)))
+        said = f"So few rows say nothing of columns of numbers: chance alone moves them by up to {chance}."
+        return Finding("numbers", "cannot be judged", "too few rows", said)
     if not ruined:
-        said = "The column of numbers keeps its" if count == 1 else f"All {count} columns of numbers keep their"
-        return Finding(
-            "numbers",
-            "good",
-            figure,
-            f"{said} shape; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}.",
-        )
+        worst = max(told, key=lambda errors: errors.kolmogorov_smirnov)
+        said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
+        said += f" shape; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}.{few}"
+        return Finding("numbers", "good", figure, said)
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))
-    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}."
-    return Finding("numbers", "bad" if 2 * len(ruined) > count else "fair", figure, said)
+    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
+    return Finding("numbers", "bad" if not kept or 2 * len(ruined) > count else "fair", figure, said)
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:

@@ -81,14 +81,18 @@ class ValueErrors:
     empty: float = 0.0
 
     @property
+    def chance(self) -> float:
+        """The largest difference of two laws that is put down to chance, as far as there are values on both sides."""
+        return _BY_CHANCE * math.sqrt(1 / max(self.real_rows, 1) + 1 / max(self.rows, 1))
+
+    @property
     def warning(self) -> str:
         """Where the column is ruined, in words, by far more than chance; empty where it is not."""
         if not (self.real_rows and self.rows):
             return (
                 "" if self.real_rows == self.rows else f"{self.real_rows:,} cells have a value, {self.rows:,} synthetic ones"
             )
-        chance = _BY_CHANCE * math.sqrt(1 / self.real_rows + 1 / self.rows)
-        found = []
+        chance, found = self.chance, []
         if abs(self.empty - self.real_empty) > _LOST_SHARE + chance / 2:
             found.append(
                 f"{percent(self.real_empty, 3)} of the real cells are empty, and {percent(self.empty, 3)} synthetic"

@@ -55,4 +55,4 @@ def test_nothing_is_promised_for_what_cannot_run_on_the_columns() -> None:
 def test_a_large_error_to_expect_is_said_without_a_figure() -> None:
     found = verdicts(epsilon=0.001)
     runs = offers(ASIA, found.spec, found.verdicts)
-    assert answer(found, runs, confirmed=True).endswith("(single columns stay, pairs are mostly lost).")
+    assert answer(found, runs, confirmed=True).endswith("(pairs are mostly lost).")

@@ -265,6 +265,22 @@ def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...],
         assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%."
 
 
+def test_a_handful_of_rows_says_nothing_of_numbers() -> None:
+    few = replace(column("x", 0.48), rows=6)
+    assert few.chance == pytest.approx(2 * (1 / 5000 + 1 / 6) ** 0.5)
+    assert not few.warning
+    found = card(report(0.01, values=(few, few)))["numbers"]
+    assert found[0] == "cannot be judged"
+    assert found[1].endswith("chance alone moves them by up to 82\N{NO-BREAK SPACE}%.")
+    for rows, grade in ((64, "cannot be judged"), (65, "good")):
+        assert card(report(0.01, values=(replace(column("x", 0.1), rows=rows),)))["numbers"][0] == grade
+    ruined, kept = column("y", 0.9), column("z", 0.02)
+    for values, grade in (((few, ruined), "bad"), ((few, ruined, kept), "fair"), ((few, kept), "good")):
+        found = card(report(0.01, values=values))["numbers"]
+        assert found[0] == grade
+        assert found[1].endswith(" 1 column with too few values cannot be judged.")
+
+
 def test_a_column_without_any_number_is_not_the_furthest() -> None:
     nan = float("nan")
     empty = replace(column("x", nan), real_rows=0, rows=0, wasserstein=nan)

@@ -89,7 +89,7 @@ class NoiseInfo:
             )
         return (
             f"The published σ claims ε = {claimed}; with public scaling it spends at most {rounded_up(published.spent, 3)}, "
-            "so here it adds more noise than is needed. Its z-score breaks it all the same."
+            "so here it adds more noise than is needed. The paper's z-score is no part of this."
         )
 
 

@@ -50,6 +50,8 @@ def paper(current: Dataset, inside: Inside) -> None:
                 + (f"{math.floor(refuted):,}" if refuted >= 10 else f"{math.floor(refuted * 100) / 100:g}"),
             }
         )
+        if refuted <= inside.epsilon:
+            st.caption("The paper claims so little here that this pair does not refute it.")
         st.caption(
             f"For {n:,} records of {attacked['features']:,} columns in {classes} equal classes, l = {order}, as many "
             "rows as records: all records equal, but one that is higher in D and lower in D′. After the z-score every "

@@ -176,8 +176,10 @@ def all_cells(run: SmallRun, lower: float = 0.0, upper: float = math.inf) -> lis
                     f"{shorten(domain.names[j], 16)} = {shorten(labels[j][code], 14)}"
                     for j, code in zip(columns, codes, strict=True)
                 )
-                # Its share may lie between both ends of the box, and, as all shares sum to 1, of what the rest leaves it.
-                least, most = max(lower * p, 1 - upper * (1 - p)), min(upper * p, 1 - lower * (1 - p))
+                # Its share may lie between both ends of the box, and, as all shares sum to 1, of what the rest leaves it;
+                # uniform is inside, however the ends are rounded.
+                least = min(p, max(lower * p, 1 - upper * (1 - p)))
+                most = max(p, min(upper * p, 1 - lower * (1 - p)))
                 found.append(Cell(columns, codes, text, q, p, least, most))
     return found
 

@@ -121,6 +121,18 @@ def test_weights_on_cells_prove_the_shrinkage(request: pytest.FixtureRequest, wh
     assert sum(cell.share for cell in info.cells) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.parametrize(("floor", "ceiling"), [(0.15, 1.15), (0.5, 10.0), (0.49, 1.5)])
+def test_a_cell_as_common_as_in_the_space_forces_nothing(floor: float, ceiling: float) -> None:
+    table = read_table(
+        pd.DataFrame({"a": ["x", "y"] * 30, "b": (["u"] * 13 + ["v"] * 17) * 2, "c": ["p"] * 20 + ["q"] * 40})
+    )
+    instance = run_of(table, 1)
+    for cell in all_cells(instance, 2 * floor, ceiling - floor):
+        assert cell.least <= cell.uniform <= cell.most
+        assert cell.data != cell.uniform or cell.alone == 0
+    binding_info(instance, floor=floor, ceiling=ceiling)
+
+
 def test_an_empty_cell_is_found_and_forces_twice_the_floor(bits: SmallRun) -> None:
     info = binding_info(bits, floor=0.3, ceiling=50.0)
     assert info.empty >= 1
