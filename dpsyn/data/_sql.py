@@ -241,8 +241,10 @@ class Listed(Cells):
         if len(pairs) <= _MOST_CASES:
             return Coded(f"{empty} {' '.join(f'WHEN {self.cell} = {v} THEN {c}' for v, c in pairs)} ELSE {UNKNOWN} END")
         listed = ", ".join(f"({value}, {code})" for value, code in pairs)
-        join = f"LEFT JOIN (VALUES {listed}) AS {alias}(v, c) ON {self.cell} = {alias}.v"
-        return Coded(f"{empty} ELSE COALESCE({alias}.c, {UNKNOWN}) END", join)
+        # The rows' own columns stand beside these, whatever they are called.
+        value, code = f"dpsyn_value_{alias}", f"dpsyn_code_{alias}"
+        join = f"LEFT JOIN (VALUES {listed}) AS {alias}({value}, {code}) ON {self.cell} = {alias}.{value}"
+        return Coded(f"{empty} ELSE COALESCE({alias}.{code}, {UNKNOWN}) END", join)
 
 
 def _one_zero(cells: pa.Array) -> pa.Array:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from html.parser import HTMLParser
 
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from dpsyn.app.lab.report import budget_parts
 from dpsyn.display import PRIVATE, PUBLIC
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.document import Code, Section, html_report
+from dpsyn.mechanisms.registry import config_class
+from dpsyn.privacy.spec import PrivacySpec
 
 
 class Outside(HTMLParser):
@@ -58,3 +63,19 @@ def test_what_cannot_be_shown() -> None:
         html_report("t", [Section("s", "somewhat private", [])])
     with pytest.raises(ParameterError):
         html_report("t", [Section("s", PUBLIC, [3])])
+
+
+@pytest.mark.parametrize("name", ["contingency", "dp_gan", "mwem", "noisy_reweighting"])
+def test_the_table_of_the_budget_is_the_whole_budget(name: str) -> None:
+    domain = Domain.of(
+        [
+            Attribute("x", "numeric", lower=0, upper=99, unit=1, bins=4, public=True),
+            Attribute("y", "truth", (0, 1), public=True),
+        ]
+    )
+    mechanism = config_class(name)().calibrate(PrivacySpec(1.0, 1e-5), domain, n=2_000)
+    settings = mechanism.calibrated() | {"requested": asdict(mechanism.spec)}
+    table = budget_parts(settings)[1]
+    shares = [float(share.split("\N{NO-BREAK SPACE}")[0]) for share in table["share of the budget"]]
+    assert dict(zip(table["part"], shares, strict=True))["fine histograms"] == pytest.approx(10, abs=1.2)
+    assert sum(shares) == pytest.approx(100, abs=0.3)

@@ -276,6 +276,16 @@ def test_names_that_duckdb_does_not_tell_apart_are_refused(tmp_path):
         dpsyn.read_table(tmp_path / "x.csv", in_place=True)
 
 
+@pytest.mark.parametrize(
+    "name", ["c", "V", "k0", "m0", "cell", "number", "n", "part", "place", "numbered", "cells", "coded"]
+)
+def test_a_column_may_be_called_as_a_query_calls_its_own(name):
+    table = pa.table({name: list(range(50)) * 4, "town": [f"town {i % 40}" for i in range(200)]})
+    read = in_memory(table)
+    assert_same_counts(in_place(table, read.domain), read)
+    assert in_place(table).statistics() == read.statistics()
+
+
 def test_types_of_an_engine_of_its_own_are_refused():
     with pytest.raises(DataError, match="'x' has the type extension<arrow"):
         dpsyn.read_table(duckdb.sql("SELECT CAST(123 AS BIGNUM) AS x FROM range(9)"))

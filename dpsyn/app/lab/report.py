@@ -21,6 +21,7 @@ from dpsyn.evaluation.experiments.summary import is_rising, points_table, refusa
 from dpsyn.evaluation.tables import floor_meaning
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
+from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import percent, readable
@@ -187,17 +188,27 @@ def _release(made: MadeRelease) -> Section:
         f"{readable(claim.source.rstrip('.'))}.",
         granted or "No assumptions.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
-        *_ledger(None if claim.status == "stated" else made.release.settings.get("ledger")),
+        *(budget_parts(made.release.settings) if claim.status != "stated" else ()),
         "The first rows:",
         made.release.rows.head(8).astype(str),
     ]
     return Section(made.label, RELEASED if claim.status == "proven" else PRIVATE, parts)
 
 
-def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
+def budget_parts(settings: Mapping[str, Any]) -> list[Any]:
     """How the budget was shared out, as a table: one line a part."""
+    entries: list[Mapping[str, Any]] = settings.get("ledger") or []
     if not entries:
         return []
+    before = settings.get("epsilon_for_histograms")
+    if before:  # these are no part of the mechanism's own ledger
+        first = before / settings["requested"]["epsilon"]
+        left = (1 - first) / sum(entry["share"] for entry in entries)
+        scale = settings["histogram_noise_scale"]
+        entries = [
+            {"name": HISTOGRAMS, "share": first, "epsilon": before, "scale": scale},
+            *({**entry, "share": left * entry["share"]} for entry in entries),
+        ]
     letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "name": "part", "count": "noisy numbers", "scale": "noise scale"}
     table = pd.DataFrame([dict(entry) for entry in entries]).dropna(axis=1, how="all")
     table["share"] = [percent(share, 3) for share in table["share"]]

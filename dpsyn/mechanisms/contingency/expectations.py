@@ -21,6 +21,6 @@ def of_release(release: Release, domain: Domain) -> list[str]:
     if release.diagnostics.get("cells_released") != 0:
         return []
     return [
-        "No row of the data is told from noise, so these are drawn evenly from all possible rows and say nothing of the "
-        "data: leave out columns, take fewer bins, or raise ε."
+        "No row of the data is told from noise, so each column is drawn by itself, evenly over its categories or bins, and "
+        "all relations are lost: leave out columns, take fewer bins, or raise ε."
     ]
