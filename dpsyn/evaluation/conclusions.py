@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from dpsyn.domain import listed
 from dpsyn.errors import quoted
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
@@ -31,6 +33,8 @@ _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
 _HIDES = 0.25
 """Allowance for chance above which a column of numbers that does not stand out says nothing."""
+_BY_CHANCE, _FAR_CORRELATION = 3.0, 0.25
+"""Standard errors of a correlation that are put down to chance, and the difference beyond them that is far."""
 _NAMED = 3
 
 
@@ -186,12 +190,25 @@ def _numbers(report: Report) -> Finding | None:
         worst = max(told, key=lambda errors: errors.kolmogorov_smirnov)
         said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
         said += f" shape; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}.{few}"
-        return Finding("numbers", "good", figure, said)
+        torn = _torn(report)
+        return Finding("numbers", "fair" if torn else "good", figure, said + torn)
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))
     said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
     return Finding("numbers", "bad" if not kept or 2 * len(ruined) > count else "fair", figure, said)
+
+
+def _torn(report: Report) -> str:
+    """The correlation of two columns of numbers that is furthest off, in words, where it is by far more than chance."""
+    chance = _BY_CHANCE * math.sqrt(1 / report.n + 1 / report.release.rows)
+    for name, found in report.release.correlations.items():
+        fresh = report.noise_floor.correlations[name].largest if report.noise_floor else 0.0
+        if found.largest > _FAR_CORRELATION + max(chance, fresh):
+            one, other = found.worst
+            real, made = (short(float(np.nan_to_num(side[one][other])), 3) for side in (found.real, found.rows))
+            return f" But the {name} of {quoted(one)} and {quoted(other)} is {real}, and {made} synthetic."
+    return ""
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:
@@ -238,7 +255,7 @@ def advice(reports: Mapping[str, Report]) -> str:
     if weak:
         return f"{closest}, but do not rely on {' or '.join(weak)}: raise ε, or leave out columns."
     return (
-        f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
-        if grades["tables"] == "good"
-        else f"{closest}: more ε brings {'them' if alike else 'it'} closer."
+        f"{closest}: more ε brings {'them' if alike else 'it'} closer."
+        if "fair" in grades.values()
+        else f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
     )

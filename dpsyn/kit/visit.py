@@ -175,8 +175,9 @@ def has_dataset() -> bool:
 
 
 def use(new: Dataset) -> None:
-    """Make this the session's dataset."""
-    st.session_state.pop(OWN_LOST, None)
+    """Make this the session's dataset; what was said of runs on another one is over."""
+    for said in (OWN_LOST, "job_message", "job_note"):
+        st.session_state.pop(said, None)
     st.session_state["dataset"] = new
 
 

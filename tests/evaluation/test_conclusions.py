@@ -12,7 +12,7 @@ from dpsyn.evaluation.conclusions import advice, best_score, conclusions, rankin
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Closeness, Report
-from dpsyn.evaluation.values import ValueErrors
+from dpsyn.evaluation.values import Correlation, ValueErrors
 
 
 def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) -> Closeness:
@@ -263,6 +263,29 @@ def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...],
     assert not values[0].warning or found.sentence.endswith(f": {values[0].warning}.")
     if max(far) <= 0.5:
         assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%."
+
+
+def correlated(real: float, rows: float) -> Correlation:
+    """Of x and y, beside a column z that has nothing to do with them."""
+    tables = [pd.DataFrame([[1, r, 0], [r, 1, 0], [0, 0, 1]], list("xyz"), list("xyz"), float) for r in (real, rows)]
+    return Correlation(*tables)
+
+
+@pytest.mark.parametrize(
+    ("rows", "fresh", "grade"), [(0.60, 0.95, "good"), (0.58, 0.95, "fair"), (-0.95, 0.95, "fair"), (0.58, 0.80, "good")]
+)
+def test_a_correlation_that_is_lost_is_told(rows: float, fresh: float, grade: str) -> None:
+    made = report(0.01, values=(column("x", 0.01), column("y", 0.01)))
+    assert made.noise_floor is not None
+    release = replace(made.release, correlations={"correlation": correlated(0.95, rows)})
+    floor = replace(made.noise_floor, correlations={"correlation": correlated(0.95, fresh)})
+    made = replace(made, release=release, noise_floor=floor)
+    found = card(made)["numbers"]
+    assert found[0] == grade
+    lost = f" But the correlation of 'x' and 'y' is 0.95, and {rows} synthetic."
+    assert found[1].endswith(lost) == (grade == "fair")
+    assert ("more ε brings it closer" in advice({"one": made})) == (grade == "fair")
+    assert ("take it" in advice({"one": made})) == (grade == "good")
 
 
 def test_a_handful_of_rows_says_nothing_of_numbers() -> None:

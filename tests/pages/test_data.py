@@ -33,6 +33,17 @@ def test_every_sample_can_be_chosen(open_page, name, p):
     assert SAMPLES[name].description in [c.value for c in app.caption]
 
 
+def test_what_a_run_on_other_data_said_is_over(open_page):
+    app = open_page("data")
+    app.session_state["job_message"] = "no class of 'x' is known"
+    assert app.run().error
+    app.session_state["job_note"] = "cancelled"
+    app.pills(key="sample").set_value("car").run()
+    assert not app.error
+    assert "job_message" not in app.session_state
+    assert "job_note" not in app.session_state
+
+
 def test_an_upload_replaces_the_data_and_waits_for_confirmation(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("people.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
