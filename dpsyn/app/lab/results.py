@@ -243,7 +243,7 @@ def _refusals(experiment: Experiment) -> None:
     if statuses & {"refused", "failed"}:
         st.caption(
             "On this form you can change ε (or let it vary) and what else varies, such as l, the order of mixture. All "
-            "other settings are those of the Generator: make a release there, and choose “as in release …” under Mechanisms."
+            "other settings are those of the Generator: make a release there, and choose “as in release …” beside the three."
         )
     others = dict.fromkeys(r.label for r in experiment.results.values() if r.budget == OTHER_NEIGHBOURS)
     if others:

@@ -150,7 +150,7 @@ def _stage(lesson: Lesson, at: int) -> None:
         st.markdown(f"Step {at} of {len(lesson.steps)}", width="content")
     picture, caption = st.container(key="stage_picture"), st.container(key="lesson_caption", gap="xsmall")
     with st.container(key="stage_sliders"):
-        *places, corner = st.columns(len(step.sliders) + 1, gap="medium", vertical_alignment="bottom")
+        *places, corner = st.columns([*[1.0] * len(step.sliders), 1.5], gap="medium", vertical_alignment="bottom")
     with caption:
         result = st.empty()
         guess = _question(lesson, at, step)

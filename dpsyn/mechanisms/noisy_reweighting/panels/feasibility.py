@@ -44,7 +44,7 @@ def show(explorer: Explorer) -> None:
     )
     gamma = explorer.settings["failure_probability"]
     visit.offer(lambda: _code(explorer, accuracy))
-    st.header("Noise, and accuracy promised, against n", anchor=False)
+    st.header("The smallest error that can be promised, against ε", anchor=False)
     moved, sliders = explorer.moved("epsilon", "degree")
     more = [(each.spec, each.only("degree")["degree"]) for each in moved]
     chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma, more=more, sliders=sliders)
