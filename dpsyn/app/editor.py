@@ -80,7 +80,7 @@ def lines(current: Dataset, key: str, order: tuple[str, ...]) -> pd.DataFrame:
     of_all = "use" in order  # what is left out can be taken in again
     shown = (current.full.domain if of_all else current.table.domain).names
     edited: pd.DataFrame = st.data_editor(
-        editor_lines(current.full, current.table.domain, shown, current.sources),
+        editor_lines(current.full, current.table.domain, shown, current.sources, current.left_out),
         hide_index=True,
         height=min(35 * (len(shown) + 1) + 2, 597),
         placeholder="",
@@ -105,12 +105,12 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then
         changes: what else changes.
     """
     lines = lines.assign(source=lines["source"].mask(lines["source"] == READ_OFF, source))
-    asked: dict[str, Any] = {"lines": lines, "full": current.full, "table": current.table}
+    asked: dict[str, Any] = {"lines": lines, "full": current.full, "table": current.table, "left_out": current.left_out}
     said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
     context = {"done": _take, "current": current, "said": said, "changes": changes}
     context["then"] = visit.page_url(), then
     try:
-        if not reads_rows(lines, current.full, current.table):
+        if not reads_rows(**asked):
             _take(context, edited_table(**asked, progress=visit.quietly))
         elif visit.job() is not None:
             st.warning(
@@ -133,7 +133,9 @@ def _take(context: Mapping[str, Any], table: AnyTable) -> None:
         ("target", current.target),
         ("held_out", current.held_out),
     }:
-        visit.use(current.changed(table=table, sources=sources, **changes))
+        known = {**current.left_out, **{attribute.name: attribute for attribute in current.table.domain.attributes}}
+        left_out = {name: attribute for name, attribute in known.items() if name not in table.domain}
+        visit.use(current.changed(table=table, sources=sources, left_out=left_out, **changes))
     else:
         visit.use(replace(current, sources=sources))
     page, then = context["then"]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ _FIELDS = (
     "source",
     "bins",
 )
+NONE: Mapping[str, Attribute] = MappingProxyType({})
+"""No column was left out."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 READ_OFF = "read off these rows"
 _FEW_CATEGORIES = 20
@@ -55,7 +58,11 @@ def cell_shares(domain: Domain) -> npt.NDArray[np.float64]:
 
 
 def editor_lines(
-    full: AnyTable, current: Domain, shown: Sequence[str] | None = None, sources: Mapping[str, str] | None = None
+    full: AnyTable,
+    current: Domain,
+    shown: Sequence[str] | None = None,
+    sources: Mapping[str, str] | None = None,
+    left_out: Mapping[str, Attribute] = NONE,
 ) -> pd.DataFrame:
     """One line per column of the data, or of those ``shown``: what it is, what it costs, and what may be said of it.
 
@@ -64,9 +71,10 @@ def editor_lines(
         current: the domain in use.
         shown: which columns; None for all.
         sources: what somebody said of where a column is known from, by name.
+        left_out: what columns were that are in use no more, by name.
     """
     lines = []
-    kept = {attribute.name: attribute for attribute in current.attributes}
+    kept = {**left_out, **{attribute.name: attribute for attribute in current.attributes}}
     costs = dict(zip(current.names, cell_shares(current), strict=True))
     for read in full.domain.attributes if shown is None else map(full.domain.__getitem__, shown):
         attribute = kept.get(read.name, read)
@@ -98,8 +106,8 @@ def _bound_text(attribute: Attribute, bound: float | None) -> str:
     return f"{bound:.15g}"
 
 
-def edited_domain(lines: pd.DataFrame, full: AnyTable, current: Domain) -> Domain:
-    """The domain that edited lines describe; columns without a line stay as they are.
+def edited_domain(lines: pd.DataFrame, full: AnyTable, current: Domain, left_out: Mapping[str, Attribute] = NONE) -> Domain:
+    """The domain that edited lines describe; columns without a line stay as they are. Arguments as of :func:`editor_lines`.
 
     A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
     gives it; that is inferred, so the column is not public, whatever the line says: what nobody has seen yet cannot be
@@ -113,7 +121,7 @@ def edited_domain(lines: pd.DataFrame, full: AnyTable, current: Domain) -> Domai
     }
     attributes = []
     for name in full.domain.names:
-        old = (current if name in current else full.domain)[name]
+        old = current[name] if name in current else left_out.get(name, full.domain[name])
         if name not in edited:
             attributes += [old] if name in current else []
         elif edited[name]["use"]:
@@ -165,29 +173,36 @@ def _cells(full: AnyTable, name: str) -> pd.Series[Any]:
     return full.ends(name) if full.domain[name].is_binned else full.different(name)
 
 
-def edited_table(lines: pd.DataFrame, full: AnyTable, table: AnyTable, progress: Callable[[str, float], None]) -> AnyTable:
+def edited_table(
+    lines: pd.DataFrame,
+    full: AnyTable,
+    table: AnyTable,
+    left_out: Mapping[str, Attribute],
+    progress: Callable[[str, float], None],
+) -> AnyTable:
     """The table over the domain that edited lines describe; also the task of a background job.
 
     Args:
         lines: as :func:`edited_domain` takes them, as is the next.
         full: all columns as read.
         table: as it was.
+        left_out: what columns were that it has no more.
         progress: told of each step.
     """
     progress("counting the columns anew", 0.0)
-    domain = edited_domain(lines, full, table.domain)
+    domain = edited_domain(lines, full, table.domain, left_out)
     of = table if domain.names == table.domain.names else full
     return of.with_domain(domain).prepared()
 
 
-def reads_rows(lines: pd.DataFrame, full: AnyTable, table: AnyTable) -> bool:
+def reads_rows(lines: pd.DataFrame, full: AnyTable, table: AnyTable, left_out: Mapping[str, Attribute]) -> bool:
     """Whether :func:`edited_table` asks an engine for something."""
     if isinstance(table, Table):
         return False
-    kinds = {a.name: a.kind for a in (*full.domain.attributes, *table.domain.attributes)}
+    kinds = {a.name: a.kind for a in (*full.domain.attributes, *left_out.values(), *table.domain.attributes)}
     used = zip(lines["column"], lines["kind"], lines["use"], strict=True)
     other = any(use and kind != kinds[name] for name, kind, use in used)
-    return other or not table.counts_as(edited_domain(lines, full, table.domain))
+    return other or not table.counts_as(edited_domain(lines, full, table.domain, left_out))
 
 
 def _bound(text: str, kind: str, name: str, side: str) -> float | None:

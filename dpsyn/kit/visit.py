@@ -17,7 +17,7 @@ from dpsyn.data.counted import AnyTable
 from dpsyn.data.in_place import Connection
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.source import DataSource
-from dpsyn.domain import Domain
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError
 from dpsyn.kit import faults, jobs, reading
 from dpsyn.kit.jobs import Job
@@ -58,6 +58,7 @@ class Dataset:
         two_valued_as_bit: whether every two-valued column counts as one bit.
         sample: name of the bundled dataset, or None for the user's own.
         sources: by column where its categories, bounds and unit are known from, as far as somebody said so.
+        left_out: what columns were, by name, before they were left out.
     """
 
     table: AnyTable
@@ -68,6 +69,7 @@ class Dataset:
     two_valued_as_bit: bool = False
     sample: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Attribute] = field(default_factory=dict)
     revision: int = field(default_factory=lambda: next_number("revision"))
 
     @cached_property

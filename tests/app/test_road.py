@@ -123,7 +123,7 @@ def test_a_column_costs_its_share_of_the_cells_of_all_tables_of_two() -> None:
 def applied(current: Dataset, part: str = "", source: str = READ_OFF, **edits: Any) -> Dataset:
     """After the columns with this part in their names were edited, and the button pressed."""
     names = [name for name in current.full.domain.names if part in name]
-    lines = editor_lines(current.full, current.table.domain, names, current.sources)
+    lines = editor_lines(current.full, current.table.domain, names, current.sources, current.left_out)
     for name, (field, value) in edits.items():
         lines.at[lines.index[lines["column"] == name][0], field] = value
     editor.apply(current, lines, source, then="generator.py")
@@ -134,6 +134,20 @@ def applied(current: Dataset, part: str = "", source: str = READ_OFF, **edits: A
 def sources(current: Dataset) -> dict[str, str]:
     lines = editor_lines(current.full, current.table.domain, None, current.sources)
     return dict(zip(lines["column"], lines["source"], strict=True))
+
+
+def test_a_column_that_is_taken_in_again_is_what_it_was() -> None:
+    current = applied(table(3), source="code book")
+    values = [*current.table.domain["c0"].categories, "one more"]
+    current = applied(current, c0=("categories", values))
+    known = current.table.domain
+    assert known["c0"].categories == tuple(values)
+    without = applied(current, c0=("use", False))
+    assert without.table.domain == known.project(["c1", "c2"])
+    again = applied(applied(without, c1=("use", False)), c0=("use", True))
+    assert again.table.domain == known.project(["c0", "c2"])
+    assert applied(again, c1=("use", True)).table.domain == known
+    assert sources(visit.dataset()) == dict.fromkeys(("c0", "c1", "c2"), "code book")
 
 
 def test_where_a_column_is_known_from_survives_later_edits() -> None:
