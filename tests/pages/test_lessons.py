@@ -234,7 +234,9 @@ def test_what_many_draws_cost_is_never_less_than_the_rules_give():
     step = lessons()["Privacy adds up"].steps[1]
     for draws, epsilon in product(*(slider.values for slider in step.sliders)):
         said = step.picture(draws=draws, epsilon=epsilon)[1]
-        added, squared = (float(found) for found in re.search(r": ([\d.]+) by adding ε, ([\d.]+) with", said).groups())
+        added, squared = (
+            float(found.replace(",", "")) for found in re.search(r": ([\d.,]+) by adding ε, ([\d.]+) with", said).groups()
+        )
         assert added == pytest.approx(draws * epsilon)
         assert zcdp_delta(draws * epsilon**2 / 2, squared) <= 1e-5
         assert zcdp_delta(draws * epsilon**2 / 2, 0.99 * squared) > 1e-5

@@ -10,7 +10,7 @@ import pandas as pd
 from dpsyn.app.lessons.histogram import DATA, READS, VALID, bars, noisy, off, shares
 from dpsyn.kit import layers
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step, plain
-from dpsyn.notation import percent
+from dpsyn.notation import counted, percent, short
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.privacy.zcdp import zcdp_epsilon
 
@@ -22,7 +22,7 @@ _SUM, _SQUARES = "adding ε", "adding ε² (zCDP), δ = 10⁻⁵"
 def _averaged(draws: int, epsilon: float) -> tuple[Any, str]:
     found = noisy(epsilon, np.random.default_rng(_SEED), max(_DRAWS))[:draws].mean(axis=0)
     return bars({DATA: shares(), "average of the draws": found}), (
-        f"{plain(draws)} × ε = {epsilon:g} makes ε = {draws * epsilon:g} in all. The average is off by "
+        f"{plain(draws)} × ε = {epsilon:g} makes ε = {short(draws * epsilon)} in all. The average is off by "
         f"{percent(off(found))}."
     )
 
@@ -58,11 +58,11 @@ def _total(draws: int, epsilon: float) -> tuple[Any, str]:
     total = draws * epsilon
     better = min(total, least)
     mark = layers.here(
-        f"ε = {rounded_up(better, 3)}", np.log10(draws), np.log10(better), f"{draws} draws", x_domain, y_domain
+        f"ε = {rounded_up(better, 3)}", np.log10(draws), np.log10(better), counted(draws, "draw"), x_domain, y_domain
     )
     return layers.finish(alt.layer(chart, *mark), "What all draws cost", legend_labels=names), (
-        f"{plain(draws)} draws at ε = {epsilon:g}: {total:g} by adding ε, {rounded_up(least, 3)} with δ = 10⁻⁵ by adding "
-        "squares" + (", the better of the two." if least < total else ": here adding ε is better.")
+        f"{counted(draws, 'draw')} at ε = {epsilon:g}: {short(total)} by adding ε, {rounded_up(least, 3)} with δ = 10⁻⁵ by "
+        "adding squares" + (", the better of the two." if least < total else ": here adding ε is better.")
     )
 
 

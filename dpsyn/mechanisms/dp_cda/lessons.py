@@ -17,7 +17,7 @@ from dpsyn.mechanisms.dp_cda.figures.order import best_order, draw_order, order_
 from dpsyn.mechanisms.dp_cda.figures.paper import draw_flip
 from dpsyn.mechanisms.dp_cda.figures.rows import ImagesInfo, draw_images, orders_info, stages_info
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
-from dpsyn.notation import short
+from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import rounded_up
 
 _DELTA, _SEED, _SHOWN = 1e-5, 3, (0, 1, 3, 6, 8)
@@ -48,8 +48,8 @@ def _stages(order: int, epsilon: float = 10.0, rows: int = 1_259, noisy: bool = 
     if not noisy:
         info = ImagesInfo(info.columns, info.rows[:2], info.images[:2], info.lower, info.upper)
     return draw_images(info, width=760), (
-        f"Each row of the release averages {order} images of one digit, then adds noise σ = {short(inside.sigma, 3)}, for "
-        f"{rows:,} rows at ε = {epsilon:g}."
+        f"Each row of the release averages {counted(order, 'image')} of one digit, then adds noise σ = "
+        f"{short(inside.sigma, 3)}, for {rows:,} rows at ε = {epsilon:g}."
     )
 
 

@@ -209,10 +209,10 @@ def of_release(
     Raises:
         ParameterError: no theorem is about such a release: whole tables, another start, Gaussian noise.
     """
-    practical = settings.get("measured", "cells"), settings.get("start_share", 0.0), settings.get("accounting", "pure")
-    if practical != ("cells", 0.0, "pure"):
-        allowed = '"cells" from equal weights and pure ε, which Theorem 2.2 is about'
-        raise ParameterError("measured", ", ".join(map(str, practical)), allowed)
+    usual = {"measured": "cells", "start_share": 0.0, "accounting": "pure"}
+    for name, allowed in usual.items():
+        if settings.get(name, allowed) != allowed:
+            raise ParameterError(name, settings[name], f"{allowed!r}, which Theorem 2.2 is about")
     asked = {"degree": min(settings["degree"], stats.p), "rounds": settings["rounds"]}
     words = f"d = {asked['degree']}, {asked['rounds']:,} rounds, accuracy 1/8 in the theorem"
     histograms = [part for part in settings.get("ledger", ()) if part["name"] == HISTOGRAMS]

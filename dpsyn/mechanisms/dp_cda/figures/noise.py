@@ -93,6 +93,10 @@ class NoiseInfo:
         )
 
 
+def _above(value: float, digits: int) -> str:
+    return short(float(rounded_up(value, digits)), digits)
+
+
 def noise_info(sizes: Sizes, epsilon: float, order_of_mixture: int) -> NoiseInfo:
     """σ for (ε, δ) by three accountants and the exact ε of each, under replace-one. Rounded towards privacy."""
     lines = []
@@ -181,7 +185,7 @@ def draw_noise(info: NoiseInfo) -> Any:
             "value": line.spent,
             "text": none
             if line.sigma is None
-            else f"σ = {format_log(math.log(line.sigma), 3, 'at_least')},  ε = {rounded_up(line.spent or 0.0, 3)}",
+            else f"σ = {format_log(math.log(line.sigma), 3, 'at_least')},  ε = {_above(line.spent or 0.0, 3)}",
         }
         for line in info.lines
     ]
@@ -277,8 +281,8 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> A
             "size": f"{part.size:,}",
             "rate": percent(part.rate, 3),
             "rows": f"{part.rows:,}",
-            "epsilon": rounded_up(part.epsilon, 4),
-            "text": f"ε = {rounded_up(part.epsilon, 3)}",
+            "epsilon": _above(part.epsilon, 4),
+            "text": f"ε = {_above(part.epsilon, 3)}",
             "share": f"l/N = {percent(part.rate, 3)}" if part.kind == INSIDE else "",
         }
         for at, part in enumerate(parts)
@@ -297,7 +301,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> A
         height={"band": 0.72},
         longest_name=160,
     )
-    subtitle = f"At σ = {short(float(rounded_up(sigma, 3)), 3)}; dashed: asked for"
+    subtitle = f"At σ = {_above(sigma, 3)}; dashed: asked for"
     return _layers.finish(chart, "Class by class", subtitle, legend_labels=list(colours), plot=max(26 * len(parts), 80))
 
 
