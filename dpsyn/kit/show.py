@@ -216,6 +216,7 @@ def _chart_words() -> alt.theme.ThemeConfig:
     config = word_sizes(LARGER if here and visit.presenting() else 1.0)
     config["title"]["subtitleColor"] = SOFT_ON_DARK if here and st.context.theme.type == "dark" else SOFT
     config["axisBand"] = {"labelFlush": False}  # Streamlit would move the name of the first row down
+    config["axisXQuantitative"] = {"labelFlush": 14}  # pixels from an end within which its words stay inside the chart
     return {"config": config}
 
 
