@@ -32,7 +32,7 @@ if page != start:
     share.keep_data_in_address()
 with address.refusals(page.url_path):
     page.run()
-with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="tools"):
-    share.presentation()  # after the page: whoever walks it by keyboard comes to its buttons first
-    share.tools()
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="tools"):
+        share.presentation()  # after the page: whoever walks it by keyboard comes to its buttons first
+        share.tools()
 address.keep_shared()

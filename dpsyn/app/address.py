@@ -34,18 +34,21 @@ def admit() -> None:
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     unfit = [name for name, texts in address.items() if name.startswith(_GONE) or not all(map(_fit, (name, *texts)))]
     context = get_script_run_ctx()
-    earlier = {name: address[name] for name in address if name in _EARLIER and name not in unfit}
+    earlier = [name for name in address if name in _EARLIER and name not in unfit]
+    said = {name: texts for name, texts in address.items() if name not in unfit and name not in earlier}
+    for name in earlier:  # today's name counts before earlier ones, and of these the first
+        if said.setdefault(_EARLIER[name], address[name]) != address[name]:
+            unfit.append(name)
     if (unfit or earlier) and context is not None:
         # st.query_params keeps what a widget is bound to, and widgets read what the address said at first.
         with context.session_state.query_params() as params:
             for name in (*unfit, *earlier):
                 params.remove_param(name)
-            for name, texts in earlier.items():
-                params.set_with_no_forward_msg(_EARLIER[name], texts)
+            for name in {_EARLIER[name] for name in earlier}:
+                params.set_with_no_forward_msg(name, said[name])
             params.set_initial_query_params_from_current()
-    address = {_EARLIER.get(name, name): texts for name, texts in address.items()}
     # What a widget has said already is no link's word any more.
-    asked = {name: texts for name, texts in address.items() if name not in unfit and name not in st.session_state}
+    asked = {name: texts for name, texts in said.items() if name not in st.session_state}
     st.session_state[_ASKED] = asked, unfit
 
 

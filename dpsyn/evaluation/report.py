@@ -506,7 +506,12 @@ def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
     """What to draw beside every measure: the sampling floor, independent columns, real data, the majority class or mean.
 
     The floor is the error of the held-out rows: a yardstick, no bound (see :class:`Report`).
+
+    Raises:
+        ParameterError: it is neither.
     """
+    if not isinstance(found, Baseline | Report):
+        raise ParameterError("found", found, "what real_baseline or evaluate gives")
     floor, real = found.noise_floor, found.prediction
     if isinstance(real, Prediction):
         real = real.real

@@ -213,7 +213,12 @@ def _less(one: Guarantee, other: Guarantee) -> bool:
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
-    """The configuration as plain data: the mechanism's registered name and every field."""
+    """The configuration as plain data: the mechanism's registered name and every field.
+
+    Raises:
+        ParameterError: it is no configuration.
+    """
+    checks.instance("config", config, Config, "settings of a mechanism, such as dpsyn.MWEM()")
     return {"mechanism": config.name, **{f.name: getattr(config, f.name) for f in fields(config)}}
 
 

@@ -102,6 +102,27 @@ def test_every_setting_in_the_source_was_asked_for() -> None:
     assert unseen == []
 
 
+@pytest.mark.parametrize(
+    ("query", "epsilon", "refused"),
+    [
+        ({"epsilon": "10", "ps_epsilon": "0.1"}, 10.0, "ps_epsilon"),
+        ({"ps_epsilon": "0.1", "epsilon": "10"}, 10.0, "ps_epsilon"),
+        ({"nr_epsilon": "0.1", "ps_epsilon": "10"}, 0.1, "ps_epsilon"),
+        ({"epsilon": "10", "ps_epsilon": "x"}, 10.0, "ps_epsilon"),
+        ({"nr_epsilon": "0.1", "ps_epsilon": "0.1"}, 0.1, ""),
+        ({"present": "1"}, 1.0, "present"),
+        ({"present": "true"}, 1.0, ""),
+    ],
+)
+def test_of_two_names_of_one_setting_one_counts_and_the_other_is_named(query, epsilon: float, refused: str) -> None:
+    app = opened("generator", **query)
+    assert app.session_state["epsilon"] == epsilon
+    assert (f"Not taken from the link: {refused}." if refused else "") in said(app)
+    assert bool(refused) == ("Not taken" in said(app))
+    assert app.query_params.get("epsilon", "1") == str(epsilon).removesuffix(".0")
+    assert "ps_epsilon" not in app.query_params
+
+
 ENDLESS = {
     "generator": [
         ({"demo": "true"}, ["seed"]),

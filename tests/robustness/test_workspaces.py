@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, ParameterError, WorkspaceError
+from dpsyn.evaluation import experiments
 from dpsyn.evaluation.experiments import Workspace, read_archive
 from tests.pages.conftest import finish_job
 from tests.robustness.test_archives import OLD, bomb, deep
@@ -257,3 +258,35 @@ def test_poison_is_not_stored_and_comparison_opens_for_every_later_visit(folder:
     assert not later.exception
     look(later)
     assert [m.release.guarantee.status for m in later.session_state["releases"] if m.name == "forged"] == ["stated"]
+
+
+def test_what_is_no_file_is_not_written_to(folder: Path) -> None:
+    kept = Workspace(folder)
+    (made,) = read_archive(OLD.read_bytes()).releases[:1]
+    kept.keep(made)
+    path = kept.folder / "releases" / f"{made.key}.json"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(WorkspaceError, match="something that is no file has the name of one"):
+        kept.keep(made)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: experiments.archive_text([{}], []),
+        lambda: experiments.archive_text([], {}),
+        lambda: experiments.Workspace(5),
+        lambda: experiments.config_to_dict({}),
+        lambda: experiments.experiment_script(None),
+        lambda: experiments.results_frame(None),
+        lambda: experiments.results_frame([None]),
+        lambda: experiments.run_cell(None, None),
+        lambda: experiments.references(None),
+    ],
+)
+def test_other_things_are_refused_in_words(call: Callable[[], object], folder: Path) -> None:
+    with pytest.raises(ParameterError):
+        call()
+    with pytest.raises(ParameterError):
+        Workspace(folder).keep({})

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
+from dpsyn import checks
 from dpsyn.data.source import Columns, DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
@@ -313,7 +314,15 @@ class Archive(NamedTuple):
 
 
 def archive_text(releases: Sequence[MadeRelease], experiments: Sequence[Experiment]) -> str:
-    """The file's text; marks of private rows are salted, anew in every file."""
+    """The file's text; marks of private rows are salted, anew in every file.
+
+    Raises:
+        ParameterError: they are something else.
+    """
+    for name, kind, given in (("releases", MadeRelease, releases), ("experiments", Experiment, experiments)):
+        why = f"a list of objects of the class {kind.__name__}"
+        for one in checks.items(name, given, why):
+            checks.instance(name, one, kind, why)
     runs, tried = [release.to_dict() for release in releases], [experiment.to_dict() for experiment in experiments]
     salt = secrets.token_hex(8)
     made = [run["record"] for run in runs]

@@ -133,7 +133,12 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     """Calibrate, run, measure. What a mechanism refuses or fails at is a result; nothing else is caught.
 
     A mechanism that cannot give what is asked for, but something near it (:func:`calibrated_nearby`), is marked.
+
+    Raises:
+        ParameterError: these are no cell and no baseline.
     """
+    checks.instance("cell", cell, Cell, "one of grid.cells()")
+    checks.instance("baseline", baseline, Baseline, "what real_baseline gives")
     start, processor = time.perf_counter(), time.process_time()
     forget_peak()
     result = CellResult.of(cell, "done")

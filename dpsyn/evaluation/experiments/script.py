@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from dpsyn import checks
 from dpsyn.data.source import DataSource
 from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease
@@ -115,7 +116,9 @@ def experiment_script(experiment: Experiment) -> str:
 
     Raises:
         DataError: it was kept without its columns.
+        ParameterError: it is no experiment.
     """
+    checks.instance("experiment", experiment, Experiment, "an experiment")
     if experiment.data is None:
         raise DataError(f"{experiment.name} was kept without the columns of its data")
     return _script(

@@ -27,7 +27,7 @@ def results_frame(results: Sequence[CellResult]) -> pd.DataFrame:
     columns = ["label", "mechanism", "value", "repeat", "draw", "measure", "number", "budget", "claimed epsilon"]
     lines = [
         (r.label, r.mechanism, r.value, r.repeat, draw, measure, number, r.budget, r.guarantee.get("epsilon", math.nan))
-        for r in results
+        for r in checked_results("results", results)
         if r.status == "done"
         for draw, measures in enumerate(r.measures)
         for measure, number in measures.items()

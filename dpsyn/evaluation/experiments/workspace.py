@@ -10,6 +10,7 @@ owner has anyway; the rows themselves are never written.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -25,6 +26,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.data.source import Columns
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError, WorkspaceError
@@ -66,8 +68,8 @@ class Workspace:
     def __init__(self, folder: str | Path) -> None:
         try:
             self.folder = Path(folder).expanduser()
-        except RuntimeError as fault:
-            raise ParameterError("folder", str(folder), f"a folder of somebody who has one ({fault})") from fault
+        except (RuntimeError, TypeError) as fault:
+            raise ParameterError("folder", str(folder), f"a path, of somebody who has one ({fault})") from fault
         if not self.folder.is_absolute():
             raise ParameterError("folder", str(folder), "a whole path, from the root of the disk")
         self._releases, self._experiments = self.folder / "releases", self.folder / "experiments"
@@ -128,7 +130,8 @@ class Workspace:
 
         False if the experiment is gone: then nothing is kept.
         """
-        path = self._path(experiment)
+        path = self._path(checks.instance("experiment", experiment, Experiment, "an experiment"))
+        checks.instance("result", result, CellResult, "the result of a cell")
         with self._there():
             with suppress(FileNotFoundError):
                 if path.exists():
@@ -147,6 +150,7 @@ class Workspace:
     def _path(self, thing: MadeRelease | Experiment) -> Path:
         if isinstance(thing, MadeRelease):
             return self._releases / f"{thing.key}.json"
+        checks.instance("thing", thing, Experiment, "a MadeRelease or an Experiment")
         return self._experiments / thing.key / "experiment.json"
 
     @contextmanager
@@ -161,6 +165,8 @@ class Workspace:
 
 def _write(path: Path, text: str) -> None:
     data = text.encode()
+    if path.exists() and not path.is_file():  # a pipe would wait for somebody to read it
+        raise FileExistsError(errno.EEXIST, "something that is no file has the name of one", str(path))
     if not (path.exists() and path.read_bytes() == data):
         write_whole({path: data})
 
