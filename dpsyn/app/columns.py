@@ -13,10 +13,12 @@ import pandas as pd
 
 from dpsyn import escape
 from dpsyn.data.editing import cell_shares, doubts
+from dpsyn.data.read import beyond, moved
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import quoted
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
+from dpsyn.table import Table
 
 _SHOWN_NOTES = 20
 _FEW_COLUMNS, _MOST_OF_THE_CELLS, _FAR_MORE = 4, 0.6, 1.5
@@ -45,8 +47,15 @@ def costly(domain: Domain) -> str | None:
 
 
 def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
-    """What looks as if it had been read off the user's own rows, of what is stated to be public."""
-    return escape.markdown(" ".join([] if current.sample is not None else doubts(current.table, names))) or None
+    """What looks as if it had been read off the user's own rows, of what is stated to be public; and how many of their
+    cells are taken as others, now that the bounds and units are no more those that were read."""
+    table, read = current.table, current.full.domain
+    said = [] if current.sample is not None else doubts(table, names)
+    for name in names:
+        if name in table.domain and table.domain[name] != read[name]:
+            attribute = table.domain[name]
+            said += moved(attribute, table.frame[name]) if isinstance(table, Table) else beyond(attribute, table.ends(name))
+    return escape.markdown(" ".join(said)) or None
 
 
 def notes_in_use(current: Dataset) -> list[str]:

@@ -59,7 +59,7 @@ class Offer:
         name: registered name.
         refused: why it cannot run, or empty.
         error: mean error of tables of two columns to expect, as far as it is known before a run, and whether it may be
-            "or more" or "or less".
+            "or more", or what it is caused by.
         rows: how many it makes, where rows cost budget.
         seconds: about how long a run takes, where it is known.
         impossible: the library's reason, where neither a larger ε nor more memory would help; or empty.
@@ -179,7 +179,7 @@ def expected(offer: Offer) -> str:
         return f"{offer.refused[0].upper()}{offer.refused[1:]}."
     if offer.error is None:
         return ""
-    of = "A run's noise alone" if offer.rows is None else f"A run's {counted(offer.rows, 'row')} alone"
+    of = "A run" if offer.rows is None else f"A run's {counted(offer.rows, 'row')} alone"
     return f"{of}: {error_in_words(offer)}."
 
 

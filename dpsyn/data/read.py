@@ -362,15 +362,20 @@ def beyond(attribute: Attribute, cells: pd.Series[Any]) -> Iterator[str]:
 
 
 def _moved(column: Column) -> Iterator[str]:
-    """Notes on times of day, cells beyond the bounds and between two of its units."""
-    attribute, cells = column.attribute, f"of {len(column.values):,} cells"
+    """Notes on times of day and on cells that are taken as others."""
     yield from without_times(column)
-    if outside := attribute.outside(column.values):
+    yield from moved(column.attribute, column.values)
+
+
+def moved(attribute: Attribute, values: pd.Series[Any]) -> Iterator[str]:
+    """Notes on cells beyond the bounds and between two of its units."""
+    cells = f"of {len(values):,} cells"
+    if outside := attribute.outside(values):
         yield (
             f"Column {quoted(attribute.name)}: {outside:,} {cells} lie outside the domain, {attribute.reach}, and are taken "
             "as its nearer end."
         )
-    if between := attribute.between_units(column.values):
+    if between := attribute.between_units(values):
         yield (
             f"Column {quoted(attribute.name)}: {between:,} {cells} are no multiples of its unit, {attribute.unit:g}, and "
             "are taken as the nearest one."

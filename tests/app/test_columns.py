@@ -26,6 +26,13 @@ def test_stated_bounds_that_are_those_of_the_rows_are_named(monkeypatch):
     said = doubts_on(visit.Dataset(table=table, full=full), full.domain.names)
     assert said is not None
     assert said.startswith("The stated bounds of 'age', 'born' are the smallest")
+    assert "outside the domain" not in said
+    narrow = full.with_domain(edited_domain(edit(full, "age", lower="18", upper="50", unit=4.0), full, full.domain))
+    for table_ in (narrow, narrow.with_domain(narrow.domain.confirmed())):
+        said_ = doubts_on(visit.Dataset(table=table_, full=full), full.domain.names) or ""
+        ages = full.frame["age"].dropna()
+        assert f"Column 'age': {(ages > 50).sum()} of {full.n} cells lie outside the domain, 18 to 50, and" in said_
+        assert "are no multiples of its unit, 4," in said_
     assert doubts_on(visit.Dataset(table=full, full=full), full.domain.names) is None  # which nobody has stated yet
     assert doubts_on(visit.Dataset(table=table, full=full, sample="asia"), full.domain.names) is None
 

@@ -25,10 +25,10 @@ a point of a whole domain (Adult's eight columns: 6 s)."""
 
 
 def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
-    """Mean total variation that the noise alone causes in a table of the largest degree; the fit averages part of it away.
-    None where it releases no tables."""
+    """Mean total variation that the noise alone causes in a table of the largest degree. The fit averages part of it away
+    and adds an error of its own, as do bins and rounding to rows. None where it releases no tables."""
     _, total = noise_on_tables(mechanism)
-    return (total / 2, "or less") if total else None
+    return (total / 2, "by its noise") if total else None
 
 
 def seconds(mechanism: NoisyReweightingMechanism) -> float:
