@@ -193,13 +193,16 @@ class Attribute:
 
     @property
     def _low(self) -> float:
-        assert self.lower is not None
-        return float(self.lower)
+        return self._bound(self.lower)
 
     @property
     def _high(self) -> float:
-        assert self.upper is not None
-        return float(self.upper)
+        return self._bound(self.upper)
+
+    def _bound(self, bound: float | None) -> float:
+        if bound is None:
+            raise DomainError(f"column {quoted(self.name)} is of categories and has no bounds", column=self.name)
+        return float(bound)
 
     @property
     def _range(self) -> tuple[int, int]:
@@ -214,6 +217,9 @@ class Attribute:
 
         Whole numbers and days have whole edges, the last one being one past the largest value; those of other units lie
         half-way between two multiples, which no rounding moves into another bin.
+
+        Raises:
+            DomainError: it is a column of categories.
         """
         if self.unit is None or self.unit == 1:
             return self.unit_edges

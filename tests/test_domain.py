@@ -524,3 +524,9 @@ def test_an_attribute_is_changed_by_its_name():
         both.replace("a", name="b")
     assert both.replace("a", name="c").names == ("c", "b")
     assert both.replace(secret, missing=True)["b"] == replace(secret, missing=True)
+
+
+def test_a_column_of_categories_has_no_edges():
+    for name in ("edges", "unit_edges"):
+        with pytest.raises(DomainError, match="'k' is of categories and has no bounds"):
+            getattr(Attribute("k", "truth", (0, 1)), name)
