@@ -18,9 +18,9 @@ GOOD = {"rows": 10_000, "accuracy": 0.05}
 RUNS = [
     Offer("mwem"),
     Offer("private_sampling", "one row needs ε ≥ 2.08"),
-    Offer("noisy_reweighting", error=(0.094, "by its noise")),
+    Offer("noisy_reweighting", error=(0.094, "from noise")),
 ]
-BEST = f"Expected to do best on the Generator: noisy reweighting (two-way error {percent(0.094)} by its noise)."
+BEST = f"Expected to do best on the Generator: noisy reweighting (two-way error {percent(0.094)} from noise)."
 
 
 def verdicts(*names: str, epsilon: float = 1.0, **settings: float) -> Feasibility:

@@ -71,7 +71,7 @@ def test_the_error_to_expect_falls_with_the_budget() -> None:
     errors = []
     for epsilon in (0.1, 1.0, 10.0):
         error, bound = offered(ASIA, epsilon)["noisy_reweighting"].error or (np.nan, "")
-        assert bound == "by its noise"
+        assert bound == "from noise"
         errors.append(error)
     assert 0 < errors[2] < errors[1] < errors[0]
 
@@ -90,12 +90,12 @@ def test_the_error_of_private_sampling_is_that_of_few_rows_from_a_uniform_table(
 @pytest.mark.parametrize(
     ("found", "best"),
     [
-        ([Offer("a", error=(0.02, "by its noise")), Offer("b", error=(0.01, "or more"))], "a"),
-        ([Offer("a", error=(0.02, "by its noise")), Offer("b", error=(0.01, "by its noise"))], "b"),
-        ([Offer("a", refused="too few rows", error=(0.01, "by its noise")), Offer("b", error=(0.5, "by its noise"))], "b"),
-        ([Offer("a"), Offer("b", error=(0.9, "by its noise"))], "b"),
+        ([Offer("a", error=(0.02, "from noise")), Offer("b", error=(0.01, "or more"))], "a"),
+        ([Offer("a", error=(0.02, "from noise")), Offer("b", error=(0.01, "from noise"))], "b"),
+        ([Offer("a", refused="too few rows", error=(0.01, "from noise")), Offer("b", error=(0.5, "from noise"))], "b"),
+        ([Offer("a"), Offer("b", error=(0.9, "from noise"))], "b"),
         ([Offer("a", refused="no"), Offer("b")], "b"),
-        ([Offer("a"), Offer("b", error=(1.2, "by its noise"))], "b"),  # of which something is known
+        ([Offer("a"), Offer("b", error=(1.2, "from noise"))], "b"),  # of which something is known
         ([Offer("a", refused="no"), Offer("b", refused="no")], "a"),
     ],
 )

@@ -28,7 +28,7 @@ def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | Non
     """Mean total variation that the noise alone causes in a table of the largest degree. The fit averages part of it away
     and adds an error of its own, as do bins and rounding to rows. None where it releases no tables."""
     _, total = noise_on_tables(mechanism)
-    return (total / 2, "by its noise") if total else None
+    return (total / 2, "from noise") if total else None
 
 
 def seconds(mechanism: NoisyReweightingMechanism) -> float:
