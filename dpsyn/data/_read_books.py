@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpsyn.attribute import Kind
+from dpsyn.dates import ISO_DATE
 from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
@@ -290,7 +291,7 @@ def _days(text: Any, name: str) -> float | None:
     if text is None:
         return None
     try:
-        if not re.match(r"\d{4}-\d\d-\d\d", str(text)):
+        if not re.fullmatch(ISO_DATE, str(text)):
             raise ValueError
         return float((np.datetime64(str(text)[:10], "D") - np.datetime64(0, "D")).astype(int))
     except ValueError:

@@ -434,7 +434,7 @@ def test_the_whole_numbers_between_bounds_that_are_excluded(above: float, below:
         assert (said.lower, said.upper) == ends
 
 
-@pytest.mark.parametrize("bound", ["today", 5, "2024", "24-01-01"])
+@pytest.mark.parametrize("bound", ["today", 5, "2024", "24-01-01", "2024-02-03garbage", "2024-02-30"])
 def test_a_bound_of_dates_is_a_day(bound: object) -> None:
     with pytest.raises(DomainError, match="is not a date such as"):
         read_code_book({"properties": {"d": {"type": "string", "format": "date", "formatMinimum": bound}}})
