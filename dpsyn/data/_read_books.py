@@ -206,7 +206,12 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
         elif held.startswith("bool"):
             told[name] = Said("truth", missing=missing)
         elif held.startswith(("datetime", "date", "timestamp")):
-            told[name] = Said("date", lower=_days(low, name), upper=_days(high, name), missing=missing)
+            first, last = _days(low, name), _days(high, name)
+            if first is not None and above and held == "date":
+                first += 1
+            if last is not None and below and not re.search("[1-9]", str(high)[10:]):  # before its midnight
+                last -= 1
+            told[name] = Said("date", lower=first, upper=last, missing=missing)
         elif held.startswith(("int", "uint", "float", "decimal")):
             whole = "int" in held
             least, most = (_number(side, None, max, name) for side in (low, high))

@@ -434,6 +434,20 @@ def test_the_whole_numbers_between_bounds_that_are_excluded(above: float, below:
         assert (said.lower, said.upper) == ends
 
 
+@pytest.mark.parametrize(
+    ("held", "above", "below", "ends"),
+    [
+        ("datetime64[ns]", "2024-01-01 00:00:00", "2024-02-03 00:00:00", ("2024-01-01", "2024-02-02")),
+        ("datetime64[ns]", "2024-01-01", "2024-02-03 12:00:00", ("2024-01-01", "2024-02-03")),
+        ("date", "2024-01-01", "2024-02-03", ("2024-01-02", "2024-02-02")),
+    ],
+)
+def test_the_days_between_moments_that_are_excluded(held: str, above: str, below: str, ends: tuple[str, str]) -> None:
+    column = {"dtype": held, "checks": {"greater_than": above, "less_than": below}}
+    (said,) = read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).columns.values()
+    assert [str(np.datetime64(int(day), "D")) for day in (said.lower or 0, said.upper or 0)] == list(ends)
+
+
 @pytest.mark.parametrize("bound", ["today", 5, "2024", "24-01-01", "2024-02-03garbage", "2024-02-30"])
 def test_a_bound_of_dates_is_a_day(bound: object) -> None:
     with pytest.raises(DomainError, match="is not a date such as"):
