@@ -203,8 +203,8 @@ def _torn(report: Report) -> str:
     """The correlation of two columns of numbers that is furthest off, in words, where it is by far more than chance."""
     chance = _BY_CHANCE * math.sqrt(1 / report.n + 1 / report.release.rows)
     for name, found in report.release.correlations.items():
-        fresh = report.noise_floor.correlations[name].largest if report.noise_floor else 0.0
-        if found.largest > _FAR_CORRELATION + max(chance, fresh):
+        fresh = None if report.noise_floor is None else report.noise_floor.correlations.get(name)
+        if found.largest > _FAR_CORRELATION + max(chance, 0.0 if fresh is None else fresh.largest):
             one, other = found.worst
             real, made = (short(float(np.nan_to_num(side[one][other])), 3) for side in (found.real, found.rows))
             return f" But the {name} of {quoted(one)} and {quoted(other)} is {real}, and {made} synthetic."
