@@ -7,7 +7,7 @@ l is larger than the smallest class and where an accountant cannot reach the ε 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ _MOST_ORDERS = len(SERIES)
 _SHOWN = (1e-2, 1e5)
 """ε outside of this is left out: the axis would be mostly empty."""
 _PLOT = 280
+_FEW_DECADES = 300
 _RUNS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """ε at which the σ of a run is found."""
 
@@ -179,7 +180,7 @@ def draw_epsilon_against_sigma(
 
     table = _table(points, lambda point: (point.sigma, math.log10(point.epsilon)))
     orders = list(dict.fromkeys(table["l"]))
-    x = alt.X("x:Q", axis=_plain_axis("noise σ"), scale=alt.Scale(type="log", nice=False))
+    x = alt.X("x:Q", axis=_plain_axis("noise σ", table["x"]), scale=alt.Scale(type="log", nice=False))
     colour = alt.Color(
         "l:N",
         title="l, order of mixture",
@@ -214,7 +215,7 @@ def draw_sigma_needed(
     table = _table(points, lambda point: (point.order_of_mixture, point.sigma))
     base = alt.Chart(table).encode(
         x=alt.X("x:Q", title="order of mixture l", scale=alt.Scale(type="log", base=2, nice=False)),
-        y=alt.Y("y:Q", axis=_plain_axis("noise σ that is needed"), scale=alt.Scale(type="log")),
+        y=alt.Y("y:Q", axis=_plain_axis("noise σ that is needed", table["y"]), scale=alt.Scale(type="log", nice=False)),
         color=alt.Color(
             "accountant:N",
             title=None,
@@ -245,11 +246,15 @@ def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["accountant", "l", "x", "y", "sigma", "epsilon"])
 
 
-def _plain_axis(title: str) -> Any:
-    """For a logarithmic scale that spans few decades: 0.02, 0.05, 0.1."""
+def _plain_axis(title: str, values: Iterable[float]) -> Any:
+    """For a logarithmic scale that spans few decades: 0.02, 0.05, 0.1; of several decades, these alone."""
     import altair as alt
 
-    return alt.Axis(title=title, format="~g", tickCount=8)
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    steps = (1, 2, 5) if high < _FEW_DECADES * low else (1,)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high]
+    return alt.Axis(title=title, format="~g", **({"values": ticks} if len(ticks) > 1 else {"tickCount": 8}))
 
 
 def _accountant_legend() -> Any:
