@@ -36,6 +36,7 @@ _HIDES = 0.25
 _BY_CHANCE, _FAR_CORRELATION = 3.0, 0.25
 """Standard errors of a correlation that are put down to chance, and the difference beyond them that is far."""
 _NAMED = 3
+_HELP = "another mechanism, a larger ε or fewer columns may help"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,20 @@ def _tables(report: Report) -> Finding | None:
             grade = "bad"
         elif grade == "good":
             grade = "fair"
-    return Finding("tables", grade, percent(error), f"{said}.")
+    worst = "" if grade == "bad" else _worst_table(report)
+    return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
+
+
+def _worst_table(report: Report) -> str:
+    """The table of the most columns that is far worse than the worst one of a fresh sample, in words."""
+    for degree in sorted(report.marginals, reverse=True):
+        found = report.marginals[degree]
+        floor = None if report.noise_floor is None else report.noise_floor.marginals.get(degree)
+        if found.max > (_LARGE if floor is None else max(MIDDLE, _FAR * floor.max)):
+            beside = "" if floor is None else f"; the worst of a fresh sample by {percent(floor.max)}"
+            named = listed(map(quoted, found.worst))
+            return f" The worst table of {counted(degree, 'column')}, {named}, is off by {percent(found.max)}{beside}."
+    return ""
 
 
 def _beside(error: float, alone: float) -> str:
@@ -238,24 +252,30 @@ def advice(reports: Mapping[str, Report]) -> str:
     best, *others = ranking(reports)
     grades = {finding.about: finding.grade for finding in conclusions(reports[best])}
     if grades["tables"] == "bad":
-        return "None of these is close to the real rows: leave out columns that you do not need, or raise ε."
+        return f"None of these is close to the real rows: {_HELP}."
     near = [name for name in others if table_error(reports[name]) < _ALIKE * table_error(reports[best])]
     alike = [name for name in near if all(finding.grade != "bad" for finding in conclusions(reports[name]))]
-    closest = f"{best} is the closest of these" if others else f"{best} is close to the real rows"
+    degree = _degree(reports[best])
+    if others:
+        closest = f"{best} is the closest of these"
+    elif grades["tables"] == "good":
+        closest = (
+            f"{best} is close to the real rows in tables of {'two columns' if degree == 2 else counted(degree, 'column')}"
+        )
+    else:
+        closest = f"{best} is to be used with care"
     if alike:
         closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
-    weak = [name for about, name in (("prediction", "its predictions"), ("numbers", "its columns of numbers"))
-            if grades.get(about) == "bad"]  # fmt: skip
+    parts = {"prediction": "its predictions", "numbers": "its columns of numbers"}
+    weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("bad", "fair"))
     if grades["tables"] == "cannot be judged":
         first = f"{closest}. " if others else ""
         said = (
             f"{first}Whether relations of columns are kept cannot be told: on average these rows are too few to show them."
         )
-        return f"{said} Do not rely on {' or '.join(weak)}: raise ε, or leave out columns." if weak else said
+        return f"{said} Do not rely on {' or '.join(weak)}: {_HELP}." if weak else said
     if weak:
-        return f"{closest}, but do not rely on {' or '.join(weak)}: raise ε, or leave out columns."
-    return (
-        f"{closest}: more ε brings {'them' if alike else 'it'} closer."
-        if "fair" in grades.values()
-        else f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
-    )
+        return f"{closest}, but do not rely on {' or '.join(weak)}: {_HELP}."
+    if "fair" in grades.values():
+        return f"{closest}{'; take care with ' if doubtful else ''}{' and '.join(doubtful)}: {_HELP}."
+    return f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."

@@ -73,7 +73,8 @@ class Closeness:
             pair was not measured.
         ranges: errors of random range queries.
         values: numeric and date columns, value by value.
-        correlations: ``"correlation"`` and ``"rank correlation"`` of every pair of them; nothing with fewer than two.
+        correlations: ``"correlation"``, ``"rank correlation"`` and ``"correlation ratio"`` of every pair of them; nothing
+            with fewer than two.
         propensity: how well a tree tells these rows from the real ones.
         copies: how many equal a real row: no measure of privacy.
         regression: of the target on the other columns, beside that of the real rows; None without a target.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,8 +24,10 @@ COMMON = 3
 """How many of the commonest values are looked at."""
 LEAST_COMMON = 0.01
 """Share from which a value counts as a common one."""
-MOST_CORRELATED = 60
-"""Columns whose correlations are looked at; of more some are left out."""
+MOST_CORRELATED, MOST_IN_RATIOS = 60, 10_000
+"""Columns whose correlations are looked at, and rows whose correlation ratios are; of more some are left out."""
+_MOST_PARTS = 32
+"""Into so many parts a column is cut for them, or fewer: half of the root of the rows."""
 _CONSTANT = 1e-12
 """Share of a sum of squares below which what is left about the mean is rounding."""
 _LOST_SHARE, _FAR_MEAN, _FAR_LAW, _FAR_DEVIATION = 0.05, 0.25, 0.1, 1.5
@@ -171,9 +174,13 @@ class Correlation:
 
 
 def correlations(table: Table, rows: Table) -> dict[str, Correlation]:
-    """Pearson's correlation and that of the ranks (Spearman's) of every pair of numeric and date columns.
+    """Pearson's correlation, that of the ranks (Spearman's), and the correlation ratio of every pair of numeric and date
+    columns.
 
-    Of each pair the rows count in which neither cell is empty; ranks are among all values of a column. Of more than
+    The correlation ratio finds relations that are no lines, as of a season: it is the root of the share of one column's
+    variance that its means explain where the other one is cut into parts of about as many real rows each; the larger of both
+    ways (Pearson 1905). Of each pair the rows count in which neither cell is empty; ranks are among all values of a column,
+    and of more than :data:`MOST_IN_RATIOS` rows some are drawn for the ratios. Of more than
     :data:`MOST_CORRELATED` columns so many are taken at even distances. Nothing with fewer than two columns.
     """
     columns = [attribute for attribute in table.domain.attributes if attribute.is_binned]
@@ -187,7 +194,34 @@ def correlations(table: Table, rows: Table) -> dict[str, Correlation]:
     for name, prepared in (("correlation", values), ("rank correlation", [_ranks(side) for side in values])):
         tables = [pd.DataFrame(_coefficients(side), index=names, columns=names) for side in prepared]
         found[name] = Correlation(*tables)
-    return found
+    some = [np.random.default_rng(0).permutation(side)[:MOST_IN_RATIOS] for side in values]
+    parts = min(_MOST_PARTS, max(2, math.isqrt(min(map(len, some))) // 2))
+    known = (column[~np.isnan(column)] for column in some[0].T)
+    cuts = [np.unique(np.quantile(column, np.arange(1, parts) / parts)) if len(column) else column for column in known]
+    tables = [pd.DataFrame(_ratios(side, cuts), index=names, columns=names) for side in some]
+    return found | {"correlation ratio": Correlation(*tables)}
+
+
+def _ratios(values: Floats, cuts: Sequence[Floats]) -> Floats:
+    """The correlation ratio of every pair of columns, each cut at its own values: q × q of n × q."""
+    from scipy import sparse
+
+    there, scaled = _scaled(values)
+    found = np.full((len(cuts), len(cuts)), np.nan)
+    for j, edges in enumerate(cuts):
+        known = there[:, j] > 0
+        part = np.searchsorted(edges, values[known, j], side="left")
+        into = sparse.csr_array((np.ones(len(part)), (part, np.arange(len(part)))), (len(edges) + 1, len(part)))
+        counts, sums = into @ there[known], into @ scaled[known]
+        squares, all_of_them = (scaled[known] ** 2).sum(axis=0), sums.sum(axis=0) ** 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            overall = all_of_them / counts.sum(axis=0)
+            variance = squares - overall
+            variance[~(variance > _CONSTANT * squares)] = np.nan
+            found[j] = np.sqrt(np.clip((np.nansum(sums**2 / counts, axis=0) - overall) / variance, 0, 1))
+    found[~scaled.any(axis=0)] = np.nan  # a constant column tells nothing
+    np.fill_diagonal(found, 1.0)
+    return np.asarray(np.fmax(found, found.T))
 
 
 def _ranks(values: Floats) -> Floats:
@@ -202,6 +236,17 @@ def _ranks(values: Floats) -> Floats:
 
 def _coefficients(values: Floats) -> Floats:
     """Pearson's correlation of every pair of columns over the rows in which neither is NaN: q × q of n × q."""
+    there, scaled = _scaled(values)
+    counts, sums, squares = there.T @ there, scaled.T @ there, (scaled**2).T @ there
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = squares - sums**2 / counts
+        variance[~(variance > _CONSTANT * squares)] = np.nan
+        found = (scaled.T @ scaled - sums * sums.T / counts) / np.sqrt(variance * variance.T)
+    return np.asarray(np.clip(found, -1, 1))
+
+
+def _scaled(values: Floats) -> tuple[Floats, Floats]:
+    """1 where there is a value and 0 elsewhere, and the values of each column less their mean, of at most 1; 0 for none."""
     there = (~np.isnan(values)).astype(np.float64)
     scaled = np.zeros_like(values)
     for j, column in enumerate(values.T):
@@ -211,12 +256,7 @@ def _coefficients(values: Floats) -> Floats:
             middle, half = known.min() / 2 + known.max() / 2, known.max() / 2 - known.min() / 2
             known = (known - middle) / half
             scaled[there[:, j] > 0, j] = known - known.mean()
-    counts, sums, squares = there.T @ there, scaled.T @ there, (scaled**2).T @ there
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = squares - sums**2 / counts
-        variance[~(variance > _CONSTANT * squares)] = np.nan
-        found = (scaled.T @ scaled - sums * sums.T / counts) / np.sqrt(variance * variance.T)
-    return np.asarray(np.clip(found, -1, 1))
+    return there, scaled
 
 
 @dataclass(frozen=True, eq=False)

@@ -265,6 +265,21 @@ def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...],
         assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%."
 
 
+@pytest.mark.parametrize(
+    ("worst", "floor", "grade"), [(0.47, 0.147, "fair"), (0.44, 0.147, "good"), (0.09, 0.01, "good"), (0.31, None, "fair")]
+)
+def test_one_table_that_is_far_worse_than_any_of_a_fresh_sample(worst: float, floor: float | None, grade: str) -> None:
+    made = report({2: 0.004, 3: 0.02})
+    bad = replace(made.release.marginals[3], max=worst, worst=("a", "b", "c"))
+    release = replace(made.release, marginals={**made.release.marginals, 3: bad})
+    beside = None if floor is None else closeness({2: 0.01, 3: floor})
+    found = card(replace(made, release=release, noise_floor=beside))["tables"]
+    assert found[0] == grade
+    fresh = "" if floor is None else "; the worst of a fresh sample by 15\N{NO-BREAK SPACE}%"
+    said = f" The worst table of 3 columns, 'a', 'b', 'c', is off by {100 * worst:.0f}\N{NO-BREAK SPACE}%{fresh}."
+    assert found[1].endswith(said) == (grade == "fair")
+
+
 def correlated(real: float, rows: float) -> Correlation:
     """Of x and y, beside a column z that has nothing to do with them."""
     tables = [pd.DataFrame([[1, r, 0], [r, 1, 0], [0, 0, 1]], list("xyz"), list("xyz"), float) for r in (real, rows)]
@@ -284,7 +299,7 @@ def test_a_correlation_that_is_lost_is_told(rows: float, fresh: float, grade: st
     assert found[0] == grade
     lost = f" But the correlation of 'x' and 'y' is 0.95, and {rows} synthetic."
     assert found[1].endswith(lost) == (grade == "fair")
-    assert ("more ε brings it closer" in advice({"one": made})) == (grade == "fair")
+    assert ("take care with its columns of numbers: another mechanism" in advice({"one": made})) == (grade == "fair")
     assert ("take it" in advice({"one": made})) == (grade == "good")
 
 
@@ -326,16 +341,19 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
     ("reports", "said"),
     [
         ({"A": report(0.01), "B": report(0.4)}, "A is the closest of these: take it, or try a smaller ε."),
-        ({"A": report(0.01)}, "A is close to the real rows: take it, or try a smaller ε."),
-        ({"A": report(0.05), "B": report(0.4)}, "A is the closest of these: more ε brings it closer."),
-        ({"A": report(0.3), "B": report(0.4)}, "None of these is close to the real rows: leave out columns"),
-        ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "but do not rely on its predictions: raise ε"),
+        ({"A": report(0.01)}, "A is close to the real rows in tables of two columns: take it, or try a smaller ε."),
+        (
+            {"A": report(0.05), "B": report(0.4)},
+            "A is the closest of these: another mechanism, a larger ε or fewer columns may help.",
+        ),
+        ({"A": report(0.3), "B": report(0.4)}, "None of these is close to the real rows: another mechanism"),
+        ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "but do not rely on its predictions: another mechanism"),
         ({"A": report(0.0012), "B": report(0.0019)}, "and B about as good (one run each): take any of them"),
         ({"A": report(0.01), "B": report(0.021)}, "A is the closest of these: take it"),
         ({"A": report(0.01), "B": report(0.019, prediction=WORSE)}, "A is the closest of these: take it"),
         (
             {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},
-            "but do not rely on its predictions or its columns of numbers: raise ε",
+            "but do not rely on its predictions or its columns of numbers: another mechanism",
         ),
         (
             {"A": TOO_FEW},
@@ -343,7 +361,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": replace(TOO_FEW, prediction=WORSE)},
-            "too few to show them. Do not rely on its predictions: raise ε, or leave out columns.",
+            "too few to show them. Do not rely on its predictions: another mechanism, a larger ε or fewer columns may help.",
         ),
         ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot"),
     ],

@@ -152,6 +152,46 @@ def test_correlations_are_those_of_scipy():
     assert found["rank correlation"].largest > 0.8
 
 
+def season(rows: int, seed: int, *, follows: float = 1.0) -> dpsyn.Table:
+    """``a`` hangs on the day of the year alone, by no line."""
+    random = np.random.default_rng(seed)
+    day = random.integers(0, 4 * 365, rows)
+    a = -follows * np.cos(2 * np.pi * day / 365) + 0.3 * random.normal(size=rows)
+    days = pd.to_datetime("1970-01-01") + pd.to_timedelta(day, unit="D")
+    frame = pd.DataFrame({"a": a, "word": "a", "b": random.normal(size=rows), "day": days})
+    return dpsyn.Table(frame, three(10, 0).domain)
+
+
+def test_the_correlation_ratio_finds_a_season_that_no_line_shows():
+    real, other = season(4_000, 1), season(3_000, 2, follows=0.2)
+    found = correlations(real, other)
+    assert max(found[name].largest for name in ("correlation", "rank correlation")) < 0.2
+    ratio = found["correlation ratio"]
+    assert ratio.worst == ("a", "day")
+    day = (real.frame["day"] - pd.Timestamp(0)).dt.days.to_numpy()
+    parts = pd.Series(np.searchsorted(np.unique(np.quantile(day, np.arange(1, 27) / 27)), day))
+    a = real.frame["a"]
+    means = a.groupby(parts).transform("mean")
+    assert ratio.real.loc["day", "a"] == pytest.approx(means.std() / a.std())
+    assert ratio.real.loc["day", "a"] == ratio.real.loc["a", "day"] > 0.85
+    assert ratio.rows.loc["day", "a"] < 0.5
+    assert ratio.real.loc["b", "a"] < 0.15  # nothing but chance
+    assert np.diag(ratio.real).tolist() == [1, 1, 1]
+
+
+def test_the_correlation_ratio_of_empty_and_constant_columns():
+    table = three(400, 3, missing=0.3)
+    shared = table.frame[["a", "b"]].dropna()
+    found = correlations(table, table)["correlation ratio"]
+    assert found.real.loc["a", "b"] > 0.6
+    assert len(shared) < 250
+    constant = dpsyn.Table(table.frame.assign(b=0.1), table.domain)
+    found = correlations(table, constant)["correlation ratio"]
+    assert np.isnan(found.rows.loc["a", "b"])
+    empty = dpsyn.Table(table.frame.assign(b=np.nan), table.domain)
+    assert np.isnan(correlations(empty, table)["correlation ratio"].real.loc["a", "b"])
+
+
 def test_rows_count_in_which_both_cells_are_there():
     table = three(400, 3, missing=0.3)
     matrix = correlations(table, table)["correlation"].real

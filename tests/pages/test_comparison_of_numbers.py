@@ -82,11 +82,11 @@ def test_of_very_many_columns_those_that_are_furthest_are_in_the_table(measured,
 
 def test_lost_correlations_are_drawn_and_told(measured):
     shown = table(measured, "Coefficient")
-    assert shown["Compared"].tolist() == ["one (no. 1)"] * 2 + ["Sampling noise (held-out real rows)"] * 2
-    assert shown["Coefficient"].tolist() == ["correlation", "rank correlation"] * 2
+    assert shown["Compared"].tolist() == ["one (no. 1)"] * 3 + ["Sampling noise (held-out real rows)"] * 3
+    assert shown["Coefficient"].tolist() == ["correlation", "rank correlation", "correlation ratio"] * 2
     assert shown["Of which pair"].iloc[0] == "wage × twice"
     assert shown["Largest"].iloc[0] > 0.8
-    assert shown["Largest"].iloc[2] < 0.3
+    assert shown["Largest"].iloc[3] < 0.3
     (drawn,) = [figure for figure in figures(measured) if figure["layout"]["title"]["text"] == "Rank correlation"]
     assert [note["text"] for note in drawn["layout"]["annotations"]] == ["Real", "one (no. 1)"]
 
