@@ -33,10 +33,10 @@ _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
 _HIDES = 0.25
 """Allowance for chance above which a column of numbers that does not stand out says nothing."""
-_BY_CHANCE, _FAR_CORRELATION = 3.0, 0.25
+_BY_CHANCE, _FAR_CORRELATION = 3.0, 0.2
 """Standard errors of a correlation that are put down to chance, and the difference beyond them that is far."""
 _NAMED = 3
-_HELP = "another mechanism, a larger ε or fewer columns may help"
+_HELP = "another mechanism, a larger ε, other bins or fewer columns may help"
 
 
 @dataclass(frozen=True)
@@ -215,12 +215,16 @@ def _numbers(report: Report) -> Finding | None:
 
 def _torn(report: Report) -> str:
     """The correlation of two columns of numbers that is furthest off, in words, where it is by far more than chance."""
-    chance = _BY_CHANCE * math.sqrt(1 / report.n + 1 / report.release.rows)
+    counts = report.n, report.release.rows
     for name, found in report.release.correlations.items():
+        if not found.worst:
+            continue
+        one, other = found.worst
+        pair = [float(np.nan_to_num(side[one][other])) for side in (found.real, found.rows)]
+        chance = _BY_CHANCE * math.hypot(*((1 - r**2) / math.sqrt(n) for r, n in zip(pair, counts, strict=True)))
         fresh = None if report.noise_floor is None else report.noise_floor.correlations.get(name)
         if found.largest > _FAR_CORRELATION + max(chance, 0.0 if fresh is None else fresh.largest):
-            one, other = found.worst
-            real, made = (short(float(np.nan_to_num(side[one][other])), 3) for side in (found.real, found.rows))
+            real, made = (short(value, 3) for value in pair)
             return f" But the {name} of {quoted(one)} and {quoted(other)} is {real}, and {made} synthetic."
     return ""
 
@@ -275,7 +279,8 @@ def advice(reports: Mapping[str, Report]) -> str:
         )
         return f"{said} Do not rely on {' or '.join(weak)}: {_HELP}." if weak else said
     if weak:
-        return f"{closest}, but do not rely on {' or '.join(weak)}: {_HELP}."
+        return f"{closest}; do not rely on {' or '.join(weak)}: {_HELP}."
     if "fair" in grades.values():
-        return f"{closest}{'; take care with ' if doubtful else ''}{' and '.join(doubtful)}: {_HELP}."
+        care = f"; take care with {' and '.join(doubtful)}" if doubtful and not closest.endswith("care") else ""
+        return f"{closest}{care}: {_HELP}."
     return f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
