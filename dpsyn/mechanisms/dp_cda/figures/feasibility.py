@@ -30,7 +30,7 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_down
 from dpsyn.theory.logarithms import format_log
 
-LABELS: dict[Accountant, str] = {"published": "published", "rdp": "corrected Rényi", "exact": "exact"}
+LABELS: dict[Accountant, str] = {"published": "published but wrong", "rdp": "corrected Rényi", "exact": "exact"}
 ORDERS = (4, 16, 64)
 _POWERS_OF_TWO = tuple(2**i for i in range(10))
 _MOST_ORDERS = len(SERIES)

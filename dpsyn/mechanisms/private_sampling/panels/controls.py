@@ -166,7 +166,7 @@ def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int
 
 def box_note(settings: Settings) -> None:
     """Says when the box leaves nothing to choose or does not exist."""
-    if is_degenerate(settings.floor, settings.ceiling):
+    if settings.box_exists and is_degenerate(settings.floor, settings.ceiling):
         st.warning(
             "This box is degenerate: only the uniform density fits, so λ = 1 and the output ignores the data. "
             f"Take floor below 1/2 and ceiling above 1 + floor = {widgets.number(1 + settings.floor)}.",
