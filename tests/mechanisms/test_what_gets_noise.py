@@ -16,9 +16,11 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms import points
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda_mechanism
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.mechanisms.registry import config_class
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
@@ -199,6 +201,44 @@ def test_a_class_with_fewer_members_than_are_mixed_gets_the_same_noise_and_divis
     for rows, handed in found[1:]:
         assert handed == found[0][1]
         pd.testing.assert_frame_equal(rows, found[0][0])
+
+
+def deaf_noise(scale: float, *_: Any, **__: Any) -> Any:
+    """In the place of noise in real numbers: answers by a seed alone."""
+    answers = np.random.default_rng(6)
+    return lambda values: answers.uniform(-1, 1, values.shape)
+
+
+@pytest.mark.parametrize("sampler", ["system", "exact"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_of_every_class_all_rows_are_made_of_noisy_numbers_however_many_they_are(
+    variant: Any, sampler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dp_cda_mechanism, "gaussian_noise", deaf_noise)
+    for first, second in ((1, 1), (1, 2), (3, 1), (0, 1), (60, 1), (1, 900)):
+        config = dpsyn.DPCDA(
+            target="y",
+            order_of_mixture=2,
+            rows={0: first, 1: second},
+            class_sizes=20,
+            variant=variant,
+            noise_sampler=sampler,
+        )
+        mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), NUMBERS, 60)
+        found = [mechanism._run(Deaf(4), numbers(60, extreme), no_progress)[0] for extreme in (True, False)]
+        assert found[0]["y"].value_counts().to_dict() == {k: rows for k, rows in enumerate((first, second)) if rows}
+        pd.testing.assert_frame_equal(*found)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 59, 60])
+@pytest.mark.parametrize("name", ["dp_mix", "local_perturbation", "random_projection"])
+def test_so_are_all_rows_of_mechanisms_on_points(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "gaussian_noise", deaf_noise)
+    config = config_class(name)(rows=rows, **({"order_of_mixture": 2} if name == "dp_mix" else {}))
+    mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), NUMBERS, 60)
+    found = [mechanism._run(Deaf(4), numbers(60, extreme), no_progress)[0] for extreme in (True, False)]
+    assert len(found[0]) == rows
+    pd.testing.assert_frame_equal(*found)
 
 
 @pytest.mark.parametrize("sampler", ["system", "exact"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
+from dpsyn.privacy.mixing import averaging
 from dpsyn.privacy.mixing.averaging import (
     _distinct_flat,
+    averages_in_blocks,
     class_averages,
     distinct_draws,
     noisy_averages,
@@ -30,6 +32,24 @@ def test_subsets_are_distinct_and_equally_likely(size, order):
     expected = rows / len(subsets)
     statistic = sum((seen[subset] - expected) ** 2 / expected for subset in subsets)
     assert statistic <= chi2.ppf(0.9999, max(len(subsets) - 1, 1))
+
+
+@pytest.mark.parametrize("order", [1, 2, 9, 99, 100, 101, 317, 1000, 5000])
+@pytest.mark.parametrize("size", [2, 3, 9, 30])
+def test_subsets_are_distinct_however_large_they_are(size, order):
+    """``size`` times as many elements as are drawn: in the first half of them lies half of each subset."""
+    rows = max(2, 30_000 // order)
+    sets = [np.arange(0, rows * order + 1, order)]
+    drawn = distinct_draws(rows, order, size * order, np.random.default_rng(order))
+    counts = np.random.default_rng(size).integers(0, 2 * order + 1, rows)
+    sets.append(np.concatenate([[0], np.cumsum(counts)]))
+    flat = _distinct_flat(counts, size * order, np.random.default_rng(order + 1))
+    for starts, found in zip(sets, (drawn.ravel(), flat), strict=True):
+        assert len(found) == starts[-1]
+        owner = np.repeat(np.arange(rows), np.diff(starts))
+        assert len(np.unique(owner * size * order + found)) == len(found)
+        low = (found < size * order // 2).mean()
+        assert abs(low - (size * order // 2) / (size * order)) < 6 * 0.5 / np.sqrt(len(found))
 
 
 @pytest.mark.parametrize(("size", "order"), [(100, 3), (100, 40), (100, 60), (100, 97)])
@@ -93,6 +113,43 @@ def test_every_small_subset_of_coins_is_as_likely_as_it_should_be():
     for coins in [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 1, 0)]:
         probability = rate ** sum(coins) * (1 - rate) ** (3 - sum(coins))
         assert abs(seen[coins] - rows * probability) < 5 * np.sqrt(rows * probability) + 1
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "rows"),
+    [(1, 0.12, 200_000), (2, 0.12, 200_000), (9, 0.12, 100_000), (60, 0.1, 60_000), (400, 0.12, 20_000), (5000, 0.12, 7000)],
+)
+def test_how_many_coins_show_is_binomial_however_many_there_are(size, rate, rows):
+    taken = np.rint(poisson_averages(np.ones((size, 1)), 1, rate, rows, np.random.default_rng(size))).astype(int).ravel()
+    mean, variance = size * rate, size * rate * (1 - rate)
+    assert taken.max() <= size
+    assert abs(taken.mean() - mean) < 6 * np.sqrt(variance / rows)
+    fourth = variance * (1 + 3 * (size - 2) * rate * (1 - rate))
+    assert abs(((taken - mean) ** 2).mean() - variance) < 6 * np.sqrt((fourth - variance**2) / rows)
+
+
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+@pytest.mark.parametrize("size", [0, 1, 5, 300])
+@pytest.mark.parametrize("order", [1, 2, 200])
+def test_every_block_is_what_the_noise_made_of_it_however_few_rows_it_has(order, size, variant, monkeypatch):
+    """Blocks of one row, of two, and a last one that is shorter: each goes through the noise once."""
+    members = np.random.default_rng(0).uniform(0.5, 1, (size, 2))
+    for most, rows in product((2, 4, 1 << 18), (1, 2, 3, 7, 50)):
+        monkeypatch.setattr(averaging, "_BLOCK", most)
+        handed, made = [], []
+
+        def add_noise(averages, handed=handed, made=made):
+            handed.append(averages)
+            made.append(np.full(averages.shape, -7.0 - len(made)))
+            return made[-1]
+
+        random = np.random.default_rng(1)
+        found = list(averages_in_blocks(members, order, rows, add_noise, random, variant=variant, rate=0.3))
+        assert len(found) == len(made) == -(-rows // min(rows, max(1, most // 2)))
+        assert [start for start, _ in found] == np.cumsum([0, *[len(one) for one in handed]])[:-1].tolist()
+        assert sum(len(one) for one in handed) == rows
+        for (_, block), one in zip(found, made, strict=True):
+            np.testing.assert_array_equal(block, one)
 
 
 def test_an_empty_class_gives_zero_sums():

@@ -137,6 +137,18 @@ def test_every_record_is_clipped_to_the_ball(radius: float) -> None:
     assert clip_in_place(np.array([[radius, 0.0], [9 * radius, 0.0]]), radius) == 0.5
 
 
+@pytest.mark.parametrize("radius", [1e-100, 0.3, 1.0, 4.0])
+def test_a_record_is_clipped_however_little_it_lies_beyond_the_ball(radius: float) -> None:
+    """Alone, and beside others that are inside; up to the rounding of a length."""
+    directions = np.random.default_rng(3).standard_normal((16, 7))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    beyond = directions * radius * (1 + 10.0 ** -np.arange(16.0))[:, None]
+    for points in (*beyond[:, None], beyond, np.concatenate([beyond / 3, beyond])):
+        clipped, _ = clip_to_ball(points, radius)
+        assert np.linalg.norm(clipped / radius, axis=1).max() <= 1 + 1e-15
+        np.testing.assert_allclose(np.linalg.norm(clipped[-1:] / radius, axis=1), 1.0, rtol=1e-14)
+
+
 def test_numbers_of_a_unit_come_back_as_its_multiples() -> None:
     halves = Attribute("h", "numeric", lower=0, upper=9, unit=0.5, public=True)
     rows = FeatureMap(Domain.of([halves, DOMAIN["v"]])).decode(
