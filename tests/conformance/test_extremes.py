@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ LARGE = dpsyn.Domain.of(
     [FEW["b"], *(dpsyn.Attribute(name, "categorical", tuple(range(40)), public=True) for name in "cdef")]
 )
 """Six pairs are so wide that noisy reweighting merges their codes."""
+KEPT = dpsyn.Attribute("d", "date", lower=0, upper=9, bins=2, public=True, keep=("weekday", "month"))
+DATES = dpsyn.Domain.of([FEW["b"], FEW["x"], KEPT])
+CELLS = dpsyn.Domain.of(
+    [
+        *(dpsyn.Attribute(name, "categorical", tuple(range(size)), public=True) for name, size in (("a", 60), ("b", 40))),
+        dpsyn.Attribute("x", "numeric", lower=0, upper=10**6 - 1, bins=2, integer=True, public=True),
+    ]
+)
 ON_CATEGORIES = [name for name in MECHANISMS if issubclass(config_class(name), Categories) and name != "dp_gan"]
 PRICED = [*ON_CATEGORIES, "dp_merf"]
 RUN_AT_ALL_SIZES = [*PRICED, "noisy_reweighting", "dp_gan", "local_perturbation", "random_projection"]
@@ -55,7 +64,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dp_merf": {"features": 20},
     "dp_gan": {"steps": 1, "sampling_rate": 1.0},
 }
-VARIANTS = [*((name, SETTINGS.get(name, {})) for name in PRICED), ("mwem", {"measured": "cells"})]
+SINGLY = [("mwem", {"measured": "cells", "output": output}) for output in ("last", "average")]
+VARIANTS = [*((name, SETTINGS.get(name, {})) for name in PRICED), ("mwem", {"output": "average"}), *SINGLY]
+LARGE_VARIANTS = [
+    *((name, {**SETTINGS.get(name, {}), "rows": 100}) for name in ON_CATEGORIES),
+    ("noisy_reweighting", {"rows": 100}),
+]
 ASKED = [(0.0, "replace_one"), (0.0, "add_remove"), (1e-5, "replace_one"), (1e-5, "add_remove")]
 
 
@@ -139,7 +153,7 @@ def check_prices(mechanism: Any, calls: list[Call], moved: list[tuple[float, flo
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 200.0])
-@pytest.mark.parametrize("domain", [FEW, MANY], ids=["few", "many"])
+@pytest.mark.parametrize("domain", [FEW, MANY, DATES], ids=["few", "many", "dates"])
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_what_the_noise_is_asked_for_costs_the_whole_budget_and_no_more(
     name: str, settings: dict[str, Any], domain: dpsyn.Domain, epsilon: float, monkeypatch: pytest.MonkeyPatch
@@ -159,7 +173,7 @@ def test_what_the_noise_is_asked_for_costs_the_whole_budget_and_no_more(
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 200.0])
-@pytest.mark.parametrize("domain", [FEW, TWELVE, MANY, LARGE], ids=["few", "twelve", "many", "large"])
+@pytest.mark.parametrize("domain", [FEW, TWELVE, MANY, LARGE, DATES], ids=["few", "twelve", "many", "large", "dates"])
 @pytest.mark.parametrize(("delta", "neighbouring"), ASKED)
 def test_so_does_what_noisy_reweighting_asks(domain: dpsyn.Domain, epsilon: float, delta: float, neighbouring: Any) -> None:
     spec = dpsyn.PrivacySpec(epsilon, delta, neighbouring)
@@ -220,6 +234,26 @@ def test_dp_cda_asks_for_noise_of_its_stated_scales(
     assert [(call.kind, call.scale) for call in noise.calls] == [*first, ("laplace", budget.count_noise_scale)]
     assert budget.count_noise_scale * budget.epsilon_for_counts >= (2 if neighbouring == "replace_one" else 1)
     assert scales == [1e9]
+
+
+@pytest.mark.parametrize("answers", [(-3, 7), (300, 300)], ids=["few", "many"])
+@pytest.mark.parametrize(("name", "settings"), LARGE_VARIANTS, ids=str)
+def test_questions_and_rows_follow_from_answers_on_large_tables_too(
+    name: str, settings: dict[str, Any], answers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of cells and rows, and a tree of six levels: all rows alike, one in each cell, or any number in some."""
+    remember_fits(monkeypatch)
+    every = np.array(list(product(range(60), range(40))), dtype=np.int32)
+    random, found = np.random.default_rng(0), []
+    for at in (np.zeros(2400, int), np.arange(2400), np.sort(random.integers(0, 2400, 2400)), np.repeat(np.arange(800), 3)):
+        a, b = every[at].T
+        x = np.zeros(2400, int) if len(found) == 0 else random.integers(0, 10**6, 2400)
+        table = dpsyn.Table(pd.DataFrame({"a": a, "b": b, "x": x}), CELLS)
+        mechanism = config_class(name)(**settings).calibrate(dpsyn.PrivacySpec(1e4, 1e-5), CELLS, 2400)
+        found.append(asked(Deaf(0, *answers), mechanism, table))
+    for calls, rows in found[1:]:
+        assert alike(found[0][0], calls)
+        pd.testing.assert_frame_equal(found[0][1], rows)
 
 
 @pytest.mark.parametrize("rows", [None, 1000])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dpsyn
+from dpsyn.calendar import with_calendar
 from dpsyn.mechanisms.dp_cda._budget import Budget as DPCDABudget
 from dpsyn.privacy.histograms import Histograms
 
@@ -94,12 +95,27 @@ def test_the_margin_of_dp_cda_is_for_all_classes(classes: int, neighbouring: Any
     assert beyond(budget.count_margin) <= budget.overstated_probability < beyond(budget.count_margin - 1)
 
 
+NUMBERS: dict[str, dict[str, Any]] = {
+    "whole": {"kind": "numeric", "integer": True},
+    "cents": {"kind": "numeric", "upper": 0.99, "unit": 0.01},
+    "real": {"kind": "numeric"},
+    "dates": {"kind": "date"},
+    **{
+        f"dates that keep {kept}": {"kind": "date", "keep": kept}
+        for kept in (("weekday",), ("month",), ("weekday", "month"))
+    },
+}
+
+
 @pytest.mark.parametrize("many", [1, 2, 5, 13, 40, 200])
-def test_a_neighbour_moves_a_count_in_every_level_of_all_fine_histograms(many: int) -> None:
-    attributes = [
-        dpsyn.Attribute(f"x{j}", "numeric", lower=0, upper=99, bins=4, integer=True, public=True) for j in range(many)
-    ]
-    found = Histograms.of(dpsyn.Domain.of(attributes))
-    assert found is not None
-    assert found.levels == found.moved("add_remove") == 2 * many
-    assert found.moved("replace_one") == 4 * many
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_a_neighbour_moves_a_count_in_every_level_of_all_fine_histograms(kind: str, missing: bool, many: int) -> None:
+    settings = {"lower": 0, "upper": 99, "bins": 4, "missing": missing, "public": True, **NUMBERS[kind]}
+    domain = dpsyn.Domain.of(dpsyn.Attribute(f"x{j}", **settings) for j in range(many))
+    levels = (4 if kind == "real" else 2) * many
+    for columns in (domain, with_calendar(domain), dpsyn.Domain.of([*BITS, *domain.attributes])):
+        found = Histograms.of(columns)
+        assert found is not None
+        assert found.levels == found.moved("add_remove") == levels
+        assert found.moved("replace_one") == 2 * levels

@@ -13,6 +13,7 @@ from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
+from tests.conformance.neighbours import Deaf
 
 CLOSE = 1 - Fraction(1, 10**11)
 
@@ -44,6 +45,24 @@ def test_parts_cost_no_more_than_is_asked_for_and_hardly_less(epsilon: float, ne
             assert gaussian.choice_cost(gaussian.choice_scale(float(spent), tables), tables) == pytest.approx(float(spent))
     release = single_release(PrivacySpec(epsilon), 3)
     assert CLOSE * Fraction(epsilon) < 3 / Fraction(release.scale) < Fraction(epsilon)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("cells", [1, 2, 199, 200, 1_999, 2_000, 20_000, 2**18])
+def test_what_is_released_is_what_the_noise_says_however_many_counts_there_are_and_are_0(cells: int, delta: float) -> None:
+    budget, random = Budget.of(PrivacySpec(1.0, delta)), np.random.default_rng(0)
+    for counts in (np.zeros(cells), np.arange(cells) % 3, random.integers(0, 9, cells), np.full(cells, 1000)):
+        exact = counts.astype(np.int64)
+        for release in (
+            lambda noise, of: budget.released(noise, of, 5.0),
+            single_release(PrivacySpec(1.0, delta), 60).released,
+        ):
+            noise = Deaf(3, -5)
+            found = release(noise, exact)
+            np.testing.assert_array_equal(found, Deaf(3, -5)._counts((cells,)))
+            (call,) = noise.calls
+            np.testing.assert_array_equal(call.values, exact)
+            assert call.kind == ("gaussian" if delta else "laplace")
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])

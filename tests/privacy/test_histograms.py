@@ -120,17 +120,21 @@ def test_a_value_at_the_upper_end_of_what_is_split_is_not_in_it():
     assert second.counts.ravel().tolist() == [0, 0, 0, 0, 0, 9, 0, 0, 0, 0]
 
 
-def test_what_is_split_depends_on_the_noisy_counts_alone():
-    column = tree(SPANS[1])
-    grown = []
-    for values in (np.zeros(50), np.full(7, 99_999.0)):
+@pytest.mark.parametrize("attribute", SPANS, ids=lambda a: a.name)
+def test_what_is_split_depends_on_the_noisy_counts_alone(attribute):
+    """On every level, whether all values are in one part or there is one in each part that is counted."""
+    column, grown = tree(attribute), []
+    first, last = column.ends
+    everywhere = np.linspace(first, last, 7)
+    for values in (np.full(50, first), np.full(7, last), everywhere, np.repeat(everywhere, 100)):
         random = np.random.default_rng(5)
         levels = column.grown(
-            partial(column.counts, values), lambda counts, random=random: random.random(counts.shape) < 0.4, 0.2
+            partial(column.counts, np.sort(values)), lambda counts, random=random: random.random(counts.shape) < 0.4, 0.2
         )
         grown.append([(level.edges.tolist(), level.counts.tolist(), level.split.tolist()) for level in levels])
-    assert grown[0] == grown[1]
-    assert len(grown[0]) > 2
+        everywhere = np.unique(np.concatenate([level.edges.ravel() for level in levels]))
+    assert grown[0] == grown[1] == grown[2] == grown[3]
+    assert len(grown[0]) == column.levels
 
 
 @pytest.mark.parametrize("attribute", SPANS, ids=lambda a: a.name)
