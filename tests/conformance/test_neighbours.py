@@ -25,7 +25,9 @@ COINS = ("dp_gan",)
 """Mechanisms that see rows picked by coins, which cost less than what a neighbour moves: they have tests of their own."""
 NAMES = [name for name in MECHANISMS if issubclass(config_class(name), Categories) and name not in COINS]
 SELECTIONS = [("privsyn", {"selection": selection}) for selection in ("privbayes", (("a", "b"), ("b",)))]
-VARIANTS = [*((name, {}) for name in NAMES), ("mwem", {"start_share": 0.3}), ("independent", {"degree": 2}), *SELECTIONS]
+AVERAGE = ("mwem", {"output": "average"})
+MORE = [("mwem", {"start_share": 0.3}), AVERAGE, ("independent", {"degree": 2}), *SELECTIONS]
+VARIANTS = [*((name, {}) for name in NAMES), *MORE]
 BITS: dict[str, list[Any]] = {"a": [0, 1], "b": [0, 1], "c": [0, 1]}
 MIXED: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "x": [0, 4, 9]}
 ATTRIBUTES = {
@@ -135,11 +137,12 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
 
 
 def special_tables(neighbouring: str) -> list[dpsyn.Table]:
-    """In which nothing is off, all is alike, or all depends, beside a column of one value; a secret n is from 1 to many."""
+    """Beside a column of one value nothing is off, all is alike, all depends, or some do; a secret n is from 1 to many."""
     every = pd.DataFrame(list(product(*BITS.values())), columns=list(BITS)).assign(alike=0)
     corners = [every.iloc[[at] * 8] for at in (0, 7)]
     spread = every.iloc[np.random.default_rng(3).integers(0, 8, 8)]
-    frames = [every, *corners, spread, every.iloc[[0, 0, 0, 0, 7, 7, 7, 7]]]
+    some = [every.iloc[[*at, *at]] for at in ((0, 1, 6, 7), (0, 2, 5, 7), (0, 3, 4, 7), (0, 3, 5, 6))]
+    frames = [every, *corners, spread, every.iloc[[0, 0, 0, 0, 7, 7, 7, 7]], *some]
     if neighbouring == "add_remove":
         frames += [
             every.iloc[[3]],

@@ -155,6 +155,25 @@ def test_the_threshold_holds_however_high_it_is_and_however_few_cells_there_are(
         assert found["cells_released"] == released
 
 
+@pytest.mark.parametrize("cells", [2, 16, 199, 200, 2_000, 20_000])
+def test_which_cells_are_released_follows_from_the_noise_however_many_are_there_and_how_many_rows_they_have(cells):
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "categorical", tuple(range(40)), public=True) for j in range(3))
+    mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(1.0, 1e-4, "add_remove"), wide, cells)
+    present = np.stack(np.unravel_index(3 * np.arange(cells), wide.shape), axis=1).astype(np.int32)
+    found = []
+    for counts in (np.ones(cells), 1 + np.arange(cells) % 4, 4 - np.arange(cells) % 4, np.append(np.ones(cells - 1), 5000)):
+        noise = Deaf(3, mechanism.threshold - 6)
+        rows = CodedRows(np.repeat(present, counts.astype(int), axis=0), wide.shape)
+        found.append(mechanism._model(noise, rows, lambda step, share: None)[0])
+        (call,) = noise.calls
+        np.testing.assert_array_equal(call.values, counts)
+        kept = Deaf(3, mechanism.threshold - 6)._counts((cells,)) >= mechanism.threshold
+        np.testing.assert_array_equal(found[-1].cells, present[kept])
+        np.testing.assert_array_equal(found[-1].weights, found[0].weights)
+        assert found[-1].rows == found[0].rows
+    assert cells < 16 or 0 < len(found[0].cells) < cells
+
+
 @pytest.mark.parametrize("cells", ["all", "present"])
 def test_there_is_a_row_at_least_whatever_the_noise_says(cells):
     class Negative(Deaf):

@@ -142,6 +142,24 @@ def test_noise_goes_on_the_sum_of_none_too() -> None:
     assert seen[0].tolist() == [0.0] * parameters(7)
 
 
+@pytest.mark.parametrize("n", [1, 6, 49, 50, 51, 200, 1000, 20_000])
+def test_a_step_is_what_the_noise_made_of_its_sum_however_many_rows_there_are_and_are_picked(n: int) -> None:
+    for rate in (1e-300, 0.5 / n, 2.0 / n, 0.5, 1.0):
+        for seed in range(4):
+            counting, handed = Counting(), list[np.ndarray]()
+            answer = np.array([-7.0 - seed])
+
+            def add_noise(sums: np.ndarray, handed: Any = handed, answer: Any = answer) -> np.ndarray:
+                handed.append(sums.copy())
+                return answer
+
+            found = noisy_sum(counting, np.ones((n, 1)), rate, 1.0, add_noise, np.random.default_rng(seed))
+            assert found is answer
+            ((picked,),) = handed
+            assert counting.sizes == [picked]
+            assert 0 <= picked <= n * (rate >= 0.5 / n)
+
+
 @pytest.mark.parametrize("neighbouring", BOTH)
 def test_all_that_a_run_learns_of_a_neighbour_is_what_the_noise_is_for(
     neighbouring: Any, monkeypatch: pytest.MonkeyPatch
