@@ -273,6 +273,22 @@ def test_a_coin_shows_true_as_often_as_its_law_says(numerator, denominator):
     assert shown == pytest.approx(law, abs=5 * math.sqrt(law * (1 - law) / 40_000))
 
 
+@pytest.mark.parametrize("denominator", [1, 3, 2**40])
+def test_a_coin_falls_as_often_as_its_denominator_goes_in_and_once_for_the_rest(denominator, monkeypatch):
+    """Too rare to be counted: e^-13 and less. Here all coins of e^-1 show True, and what they are tossed for is kept."""
+    tossed = []
+    monkeypatch.setattr(
+        noise_module, "_happens_once", lambda some, of: tossed.append((some, of)) or np.ones(len(some), bool)
+    )
+    whole = np.array([0, 1, 2, 11, 12, 13, 40, 41, 500, 1200])
+    numerators = whole * denominator + np.arange(10) % denominator
+    assert happens(numerators, denominator).all()
+    assert {of for _, of in tossed} == {denominator}
+    assert tossed[-1][0].tolist() == (numerators % denominator).tolist()
+    assert [len(some) for some, _ in tossed[:-1]] == [(whole > turn).sum() for turn in range(1200)]
+    assert all((some == denominator).all() for some, _ in tossed[:-1])
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
 def test_whole_numbers_below_a_limit_are_even(limit):
     drawn = np.bincount(uniform_below(limit, 40_000), minlength=limit)

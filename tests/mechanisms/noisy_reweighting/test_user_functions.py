@@ -115,6 +115,20 @@ def test_the_farthest_rows_are_those_of_the_largest_square(quarters: list[tuple[
     assert family.l2() == math.sqrt(square)
 
 
+@pytest.mark.parametrize("rows", [2, 50, 199, 201, 202, 500, user_functions.PAIRS_AT_MOST])
+def test_the_farthest_rows_are_found_wherever_they_stand_among_all(rows: int) -> None:
+    """Two of all different rows are far apart; the rest are near each other."""
+    values = np.random.default_rng(rows).integers(-2, 3, (rows, 3)) / 2**9
+    values[:, 0] = np.arange(rows) / 2**11
+    for pair in {(0, rows - 1), (rows // 2 - 1, rows - 1), (rows - 2, rows - 1), (0, 1)}:
+        far = values.copy()
+        far[pair, 1:] = [[1.0, -1.0], [-1.0, 0.75]]
+        family = FunctionFamily(lambda codes, far=far: far[codes[:, 0]], (rows,), unit=2.0**-11)
+        moved = np.abs(np.rint(far[pair[0]] * 2**11) - np.rint(far[pair[1]] * 2**11))
+        assert moved[1:].tolist() == [2**12, 7 * 2**9]
+        assert family._sensitivities["replace_one"] == (moved.sum(), (moved**2).sum())
+
+
 def test_functions_that_never_move_cost_nothing() -> None:
     family = FunctionFamily([lambda codes: np.full(len(codes), 0.5)], (4,), unit=0.25)
     assert (family.l1(), family.l2(), family.l1("add_remove")) == (0, 0.0, 2)

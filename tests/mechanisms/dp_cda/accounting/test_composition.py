@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpsyn.errors import CalibrationError
 from dpsyn.privacy.mixing import pld
@@ -60,6 +61,33 @@ def test_what_is_left_out_of_a_sum_is_at_most_the_tail_that_is_counted_as_infini
     more = composed - masses[first : last + 1]
     assert more.min() > -1e-14
     assert more.sum() <= outside + 1e-12
+
+
+@pytest.mark.parametrize("rows", [1, 99, 10_001, 99_999, 100_001, 10**6])
+def test_all_rows_are_composed_however_many_there_are(rows: int) -> None:
+    """Coins of a loss of 0 or 1, and as many of 0 or 3 that are rarer: by the binomial law."""
+    coins, rare = (
+        (0, np.array([0.7, 0.3]), 1e-12),
+        (-2, np.array([1 - 2 / rows, 0, 0, 2 / rows]) if rows > 9 else np.ones(1), 0.0),
+    )
+    for losses, many in (([coins], [rows]), ([coins, rare], [rows, 3]), ([rare, coins], [3, rows])):
+        found = compose(losses, many, 1e-9)
+        assert found is not None
+        lower, masses, infinity = found
+        at = lower + np.arange(len(masses)) + (6 if len(losses) > 1 else 0)
+        exact = binom.pmf(at, rows, 0.3)
+        if len(losses) > 1 and rows > 9:
+            exact = sum(binom.pmf(k, 3, 2 / rows) * binom.pmf(at - 3 * k, rows, 0.3) for k in range(4))
+        np.testing.assert_allclose(masses, exact, rtol=0, atol=2e-9)
+        assert infinity == pytest.approx(1e-9 + rows * 1e-12, rel=1e-4)
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-13])
+@pytest.mark.parametrize("pair", ["remove", "add", "swap"])
+def test_ever_more_rows_that_are_ever_rarer_cost_about_the_same(pair: Any, delta: float) -> None:
+    """At rates of 3/√T what T rows tell comes near to one Gaussian release, from above or below (a central limit)."""
+    found = [composed_epsilon([Part(pair, 3 / math.sqrt(rows), rows)], 1.5, delta, 1e-2) for rows in (90_000, 10**6, 10**7)]
+    assert found == pytest.approx([found[0]] * 3, rel=0.1)
 
 
 @pytest.mark.parametrize("seed", range(6))
