@@ -27,8 +27,9 @@ _KEPT, _LOST = 0.5, 0.9
 _TWICE, _MANY = 2, 100
 """The same, from where they are so many times as far off, and up to where that is counted."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
-_CHANCE = 2.0
-"""Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them."""
+_CHANCE, _CLEARLY = 2.0, 4.0
+"""Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them, and
+before it is called good: what synthetic rows reach has its chance, too."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
 _HIDES = 0.25
@@ -94,16 +95,20 @@ def _tables(report: Report) -> Finding | None:
     near = max(_SMALL, _NEAR * (fresh or 0.0))
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
-    if alone is not None and error > max(_SMALL, _KEPT * alone):
+    small = error <= _SMALL
+    if alone is not None and error > (_LOST if small else _KEPT) * alone:
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
-        if error >= _TWICE * alone:
+        if error >= _TWICE * alone and not small:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
         elif alone <= _NEAR * chance:
             said += ". On average, relations of columns are no stronger than chance makes them in so few rows, so they "
             said += "cannot be judged"
             grade = "cannot be judged" if grade == "good" else grade
+        elif small:
+            said += ". It is no closer than such rows, so relations, which are weak here, are not kept"
+            grade = "fair"
         elif error >= _LOST * alone and error <= near:
             said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
             grade = "fair"
@@ -144,8 +149,9 @@ def best_score(scores: Sequence[Score], measures: Sequence[str] = ("accuracy", "
     return None
 
 
-def _judged_by(real: RealScores) -> tuple[str, float, float, bool]:
-    """What predictions are judged by, what the best model and guessing reach in the real rows, and whether it is more.
+def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
+    """What predictions are judged by, what the best model and guessing reach in the real rows, and by how many standard
+    errors that is more; 0 where it is not.
 
     Accuracy, or R² of numbers. Of classes so rare that no model is more often right than guessing the commonest one it is
     ROC-AUC, where that says more in the real rows than chance (standard error of Mann and Whitney).
@@ -154,26 +160,29 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, bool]:
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
     guessed = constant.get(first, 0.0)
     reached = guessed if best is None else best.measures[first]
-    if first != "accuracy" or reached > guessed + _CHANCE * math.sqrt(guessed * (1 - guessed) / rows):
-        return first, reached, guessed, reached > guessed
+    spread = math.sqrt(guessed * (1 - guessed) / rows) if first == "accuracy" else 0.0
+    if reached > guessed + _CHANCE * spread:
+        return first, reached, guessed, (reached - guessed) / spread if spread else math.inf
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
     pairs = rows**2 * guessed * (1 - guessed)
-    if ranked is not None and pairs and ranked.measures["ROC-AUC"] > 0.5 + _CHANCE * math.sqrt((rows + 1) / 12 / pairs):
-        return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, True
-    return first, reached, guessed, False
+    if first == "accuracy" and ranked is not None and pairs:
+        beyond = (ranked.measures["ROC-AUC"] - 0.5) / math.sqrt((rows + 1) / 12 / pairs)
+        if beyond > _CHANCE:
+            return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, beyond
+    return first, reached, guessed, 0.0
 
 
 def _prediction(found: Prediction | str) -> Finding | None:
     best = None if isinstance(found, str) else best_score(found.synthetic)
     if isinstance(found, str) or best is None:
         return None
-    measure, real, constant, more = _judged_by(found.real)
+    measure, real, constant, beyond = _judged_by(found.real)
     _, score = best_score(found.synthetic, [measure]) or best
     value = score.measures.get(measure, constant)
     guess = {"accuracy": "guessing the majority class", "R²": "guessing the mean"}.get(measure, "guessing")
     target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
-    if not more:
+    if not beyond:
         said = f"Nothing predicts {quoted(found.real.target)} in the real rows, so it says nothing of these"
         beside = f"the best model there reaches {measure} {short(real, 3)}, {guess} {short(constant, 3)}"
         return Finding("prediction", "cannot be judged", figure, f"{said}: {beside}.")
@@ -184,6 +193,8 @@ def _prediction(found: Prediction | str) -> Finding | None:
     gain = (value - constant) / (real - constant)
     grade: Grade = "good" if gain >= _MOST_OF_THE_GAIN else "bad" if gain < _LITTLE_OF_IT else "fair"
     beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"
+    if grade == "good" and beyond < _CLEARLY:
+        grade, beside = "fair", f"{beside}, which is little in so few rows"
     return Finding("prediction", grade, figure, f"{target} reaches {measure} {short(value, 3)} ({score.model}); {beside}.")
 
 

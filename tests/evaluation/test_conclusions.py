@@ -73,7 +73,13 @@ def test_tables_are_graded_beside_a_fresh_sample(error: float, floor: float | No
 
 @pytest.mark.parametrize(
     ("error", "independent", "grade"),
-    [(0.03, 0.07, "good"), (0.04, 0.07, "fair"), (0.062, 0.07, "fair"), (0.064, 0.07, "bad"), (0.015, 0.01, "good")],
+    [
+        (0.03, 0.07, "good"),
+        (0.04, 0.07, "fair"),
+        (0.062, 0.07, "fair"),
+        (0.064, 0.07, "bad"),
+        (0.015, 0.01, "cannot be judged"),
+    ],
 )
 def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float, independent: float, grade: str) -> None:
     made = replace(report(error, 0.04), independent=independent)
@@ -130,7 +136,7 @@ def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None,
         for error in np.arange(0.001, 0.9, 0.003)
     ]
     assert grades == sorted(grades)
-    assert grades[0] == 0
+    assert grades[0] == (independent == 0)  # which nothing is closer than
     assert grades[-1] == 3
 
 
@@ -191,6 +197,30 @@ def test_the_best_model_counts() -> None:
     several = scores({"trees": 0.75, "linear": 0.89}, real=0.9, constant=0.7)
     assert best_score(several.synthetic) == ("accuracy", several.synthetic[1])
     assert card(report(0.01, prediction=several))["prediction"][0] == "good"
+
+
+@pytest.mark.parametrize(
+    ("error", "independent", "floor", "grade"),
+    [
+        (0.019, 0.017, 0.001, "fair"),
+        (0.015, 0.017, 0.001, "good"),
+        (0.0002, 0.0001, 0.00001, "fair"),
+        (0.019, 0.017, 0.036, "cannot be judged"),
+    ],
+)
+def test_a_small_error_is_not_good_where_rows_without_relations_are_no_further_off(
+    error: float, independent: float, floor: float, grade: str
+) -> None:
+    found = card(replace(report(error, floor), independent=independent))["tables"]
+    assert found[0] == grade
+    assert ("so relations, which are weak here, are not kept." in found[1]) == (grade == "fair")
+
+
+@pytest.mark.parametrize(("real", "grade"), [(0.742, "fair"), (0.781, "fair"), (0.783, "good")])
+def test_a_prediction_is_good_only_where_real_rows_are_clearly_ahead(real: float, grade: str) -> None:
+    found = card(report(0.15, prediction=scores({"trees": real}, real=real, constant=0.7)))["prediction"]
+    assert found[0] == grade
+    assert found[1].endswith("which is little in so few rows.") == (grade == "fair")
 
 
 @pytest.mark.parametrize("value", [0.6, 0.7, 0.71, 0.9])
@@ -361,7 +391,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": replace(TOO_FEW, prediction=WORSE)},
-            "too few to show them. Do not rely on its predictions: another mechanism, a larger ε, other bins or fewer columns may help.",
+            "too few to show them. Do not rely on its predictions: another mechanism, a larger ε",
         ),
         ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot"),
     ],
