@@ -204,8 +204,8 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
     if then is None or percent(then[0], 3) == percent(now[0], 3):
         return ""
     return (
-        f"The mean error to expect of tables is {percent(now[0], 3)} {now[1]}; a tenth more of ε would make it "
-        f"{percent(then[0], 3)}."
+        f"The mean error to expect of tables of two columns is {percent(now[0], 3)} {now[1]}; a tenth more of ε would "
+        f"make it {percent(then[0], 3)}."
     )
 
 

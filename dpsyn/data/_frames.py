@@ -34,7 +34,7 @@ from dpsyn.errors import DataError, quoted, shown
 from dpsyn.notation import counted
 
 PARQUET = b"PAR1"
-BATCH = 1 << 17
+BATCH, _FEW = 1 << 17, 1 << 8
 _BATCH_BYTES = 1 << 25
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -60,15 +60,26 @@ class Parquet:
     @cached_property
     def text_bytes(self) -> int:
         """Bytes of all texts once every row has its own: one text that is stored once can come to gigabytes."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        names = [name for name in self.names if name in self.texts]
-        found = 0
-        with self._open(names) as file:
-            for batch in file.iter_batches(BATCH, columns=names) if names else ():
+        names, found = [name for name in self.names if name in self.texts], 0
+        with self._open() as file:
+            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+            chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        # Arrow makes no list of texts that are stored by their differences: these come few at a time.
+        apart = {chunk.path_in_schema for chunk in chunks if any("DELTA" in encoding for encoding in chunk.encodings)}
+        listed = [name for name in names if name not in apart]
+        with self._open(listed) as file:
+            for batch in file.iter_batches(BATCH, columns=listed) if listed else ():
                 for column in batch.columns:
                     sizes = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
                     found += int(sizes.astype(np.int64)[column.indices.drop_null().to_numpy()].sum())
+            others = [name for name in names if name in apart]
+            for batch in file.iter_batches(_FEW, columns=others) if others else ():
+                found += sum(
+                    pc.sum(pc.binary_length(column.cast(pa.large_string()))).as_py() or 0 for column in batch.columns
+                )
         return found
 
     @contextmanager
@@ -101,12 +112,15 @@ class Parquet:
 
     def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, list[Any]]]:
         """Some columns by position, as Arrow arrays, batch by batch, with the share of the table that has been read."""
+        import pyarrow as pa
+
         names = [self.names[j] for j in columns]
         read = 0
         with self._open() as file:
             for batch in _joined(file.iter_batches(BATCH, columns=names)):
                 read += batch.num_rows
-                yield read / max(self.rows, 1), [batch.column(name) for name in names]
+                arrays = (batch.column(name) for name in names)
+                yield read / max(self.rows, 1), [a.storage if isinstance(a, pa.ExtensionArray) else a for a in arrays]
 
 
 def _joined(batches: Iterator[Any]) -> Iterator[Any]:

@@ -105,6 +105,10 @@ class Engine(ABC):
         kind, cell = self.schema.field(column).type, name_of(column)
         if pa.types.is_floating(kind):
             return self._without_nan(f"CAST({cell} AS DOUBLE)")
+        if pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is None:
+            # DuckDB's own casts round to microseconds, and the end of a day into the next one.
+            fine = f"epoch_ns({cell})"
+            return f"make_timestamp(({fine} - ({fine} % 1000 + 1000) % 1000) // 1000)"
         if self.collation is None or not (is_text(kind) or pa.types.is_dictionary(kind)):
             return cell
         return f'CAST({cell} AS VARCHAR) COLLATE "{self.collation}"'

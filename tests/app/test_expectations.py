@@ -110,7 +110,9 @@ def test_a_tenth_more_is_the_error_of_a_mechanism_with_a_tenth_more():
     now, then = (calibrated(asia.n, epsilon=epsilon) for epsilon in (1.0, 1.1))
     before, after = (f"{100 * table_error(mechanism)[0]:.3g}\N{NO-BREAK SPACE}%" for mechanism in (now, then))
     assert after < before
-    said = f"The mean error to expect of tables is {before} from noise; a tenth more of ε would make it {after}."
+    said = (
+        f"The mean error to expect of tables of two columns is {before} from noise; a tenth more of ε would make it {after}."
+    )
     assert a_tenth_more(now, asia) == said
 
 

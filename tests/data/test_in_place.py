@@ -276,6 +276,18 @@ def test_names_that_duckdb_does_not_tell_apart_are_refused(tmp_path):
         dpsyn.read_table(tmp_path / "x.csv", in_place=True)
 
 
+def test_the_last_nanosecond_of_a_day_is_of_that_day(tmp_path):
+    day = 86_400 * 10**9
+    moments = pa.array([0, day - 1, -1, 5 * day, 5 * day + 400, -day, None], pa.timestamp("ns"))
+    parquet.write_table(pa.table({"x": moments, "y": pa.array([0, 1, 0, 1, 0, 1, 0])}), tmp_path / "m.parquet")
+    read = dpsyn.read_table(tmp_path / "m.parquet")
+    counted = dpsyn.read_table(tmp_path / "m.parquet", in_place=True)
+    assert counted.domain == read.domain
+    assert_same_counts(counted, read)
+    assert counted.statistics() == read.statistics()
+    assert_same_counts(dpsyn.read_table(tmp_path / "m.parquet", in_place=True, domain=read.domain), read)
+
+
 @pytest.mark.parametrize(
     "name", ["c", "V", "k0", "m0", "cell", "number", "n", "part", "place", "numbered", "cells", "coded"]
 )

@@ -221,6 +221,26 @@ def _parquet() -> list[Case]:
             "",
             "x",
         ),
+        *(
+            Case(
+                f"texts stored as {encoding}",
+                file_of(pa.array(["p", None, "qq", "p"]), use_dictionary=False, column_encoding={"x": encoding}),
+                {"x": ["p", None, "qq", "p"], "other": [0, 1, 0, 1]},
+                "",
+                "x",
+            )
+            for encoding in ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "PLAIN")
+        ),
+        *(
+            Case(
+                "JSON as an extension",
+                file_of(pa.ExtensionArray.from_storage(kind(), pa.array(["{}", "[1]", "{}"]))),
+                {"x": ["{}", "[1]", "{}"], "other": [0, 1, 0]},
+                "",
+                "x",
+            )
+            for kind in filter(None, [getattr(pa, "json_", None)])  # not before pyarrow 19
+        ),
         Case("row labels of pandas", _labelled(), {"x": [1, 2]}, "row labels", "x.parquet"),
     ]
 

@@ -25,10 +25,10 @@ a point of a whole domain (Adult's eight columns: 6 s)."""
 
 
 def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
-    """Mean total variation that the noise alone causes in a table of the largest degree. The fit averages part of it away
-    and adds an error of its own, as do bins and rounding to rows. None where it releases no tables."""
-    _, total = noise_on_tables(mechanism)
-    return (total / 2, "from noise") if total else None
+    """Mean total variation that the noise alone causes in a table of two columns. The fit averages part of it away and adds
+    an error of its own, as do bins and rounding to rows. None where the largest tables that it releases are others."""
+    degree, total = noise_on_tables(mechanism)
+    return (total / 2, "from noise") if total and degree == 2 else None
 
 
 def seconds(mechanism: NoisyReweightingMechanism) -> float:

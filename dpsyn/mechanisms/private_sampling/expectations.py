@@ -16,10 +16,9 @@ _SHORT_WAIT = 30.0
 
 
 def table_error(mechanism: PrivateSamplingMechanism) -> tuple[float, str]:
-    """Mean total variation between a uniform table of d columns and that of k rows drawn from it: ½·√(2(c - 1)/(πk)) for c
-    cells. It is what few rows alone cause; what the box between floor and ceiling hides comes on top."""
-    degree = min(mechanism.config.degree, len(mechanism.domain))
-    cells = [math.prod(sizes) for sizes in combinations(mechanism.domain.shape[:_FEW], degree)]
+    """Mean total variation between a uniform table of two columns and that of k rows drawn from it: ½·√(2(c - 1)/(πk)) for
+    c cells. It is what few rows alone cause; what the box between floor and ceiling hides comes on top."""
+    cells = [math.prod(sizes) for sizes in combinations(mechanism.domain.shape[:_FEW], min(2, len(mechanism.domain)))]
     k = mechanism.calibrated()["rows"]
     return sum(min(1 - 1 / c, 0.5 * math.sqrt(2 * (c - 1) / (math.pi * k))) for c in cells) / len(cells), "or more"
 
