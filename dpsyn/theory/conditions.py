@@ -184,6 +184,10 @@ class Condition:
         }
 
 
+NEXT_TO_NOTHING = 0.5
+"""A bound on the error of a share or of a statistic, from which on a theorem promises little."""
+
+
 @dataclass(frozen=True)
 class Headline:
     """A verdict in one number and one sentence.

@@ -19,7 +19,7 @@ from dpsyn.notation import counted
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict
+from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy, Verdict
 from dpsyn.theory.logarithms import exp_of, format_log, nearest_float
 from dpsyn.theory.thresholds import single_change, summarise, threshold, whole_threshold
 
@@ -190,6 +190,9 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
     used = setting.used_rounds
     likely = f"with probability {rounded_down(max(0.0, 1 - 2 * used / setting.queries), 3)}"
     if all(c.holds for c in found):
+        if setting.log_error >= math.log(NEXT_TO_NOTHING):
+            said = f"Private. A theorem promises little: {likely} every {of} within {within}."
+            return Headline(f"± {within}", said, "open")
         return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the true share.", "good")
     if setting.log_error < 0 and within != "1":
         return Headline(

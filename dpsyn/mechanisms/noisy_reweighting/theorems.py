@@ -26,12 +26,11 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_epsilon
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict, judging
+from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy, Verdict, judging
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import p_threshold, single_change, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
-_NEXT_TO_NOTHING = 0.5
 """Error of a statistic in [-1, 1] from which on a promise says next to nothing: ignoring the data is within 1."""
 _Sides = Callable[[ReweightingSetting], tuple[float, float]]
 """ln of what there is and of what is required."""
@@ -241,7 +240,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     of = f"statistic of {degree} column{'' if degree == 1 else 's'}"
     if all(c.holds for c in found):
         within = rounded_up(8 * setting.accuracy, 3)
-        if 8 * setting.accuracy >= _NEXT_TO_NOTHING:
+        if 8 * setting.accuracy >= NEXT_TO_NOTHING:
             return Headline(
                 f"± {within}", f"Private. A theorem promises little: {likely} every {of} within {within}.", "open"
             )
@@ -254,7 +253,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     if not all(c.holds for c in found if c.key == "failure_probability"):
         smallest = math.inf
     if smallest < 1 and (within := rounded_up(smallest, 3)) != "1":
-        promise = "promise little" if smallest >= _NEXT_TO_NOTHING else "promise"
+        promise = "promise little" if smallest >= NEXT_TO_NOTHING else "promise"
         return Headline(f"± {within}", f"Private. A theorem would {promise}: {likely} every {of} within {within}.", "open")
     return Headline("no promise", f"Private, but no bound below 1 on the error of a {of}.", "open")
 

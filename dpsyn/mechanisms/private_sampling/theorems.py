@@ -20,7 +20,7 @@ from dpsyn.mechanisms.private_sampling.bounds import (
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict, easier, judging
+from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy, Verdict, easier, judging
 from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
 from dpsyn.theory.thresholds import single_change, summarise
 
@@ -217,8 +217,10 @@ def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], cla
         return Headline(f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} ε = {claim}.", "bad")
     if all(condition.holds for condition in found):
         within, likely = rounded_up(4 * setting.floor, 3), rounded_down(max(success, 0.0), 3)
-        words = f"Private, and with probability {likely} tables of {setting.degree} bits are within {within} of the data's."
-        return Headline(f"± {within}", words, "good")
+        of = f"with probability {likely} tables of {setting.degree} bits"
+        if 4 * setting.floor >= NEXT_TO_NOTHING:
+            return Headline(f"± {within}", f"Private. A theorem promises little: {of} within {within}.", "open")
+        return Headline(f"± {within}", f"Private, and {of} are within {within} of the data's.", "good")
     return Headline(f"ε = {claim}", f"Private: {rows} no more than that. But no accuracy is promised.", "open")
 
 

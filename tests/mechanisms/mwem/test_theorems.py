@@ -13,7 +13,7 @@ import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.mwem import theorems
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.datasets import ASIA, CAR
+from dpsyn.theory.datasets import ADULT, ASIA, CAR
 
 BIG = replace(ASIA, n=10**9, max_frequency=0.3)
 
@@ -30,6 +30,14 @@ def test_the_bound_by_hand() -> None:
     assert found["error"].required == pytest.approx(0.8)
     assert found["success"].actual == pytest.approx(14 / 112)
     assert found["success"].holds
+
+
+def test_a_bound_of_half_of_all_rows_promises_little() -> None:
+    found = verdict(ADULT, 100.0, degree=2, rows=1000, accuracy=0.097)
+    assert found.holds
+    assert found.facts["cell_error"] > 0.5
+    assert found.headline.level == "open"
+    assert found.headline.sentence.startswith("Private. A theorem promises little: with probability ")
 
 
 def test_tables_of_categories_are_counted_by_their_cells() -> None:

@@ -138,6 +138,11 @@ def test_a_case_in_which_everything_holds() -> None:
     assert verdict.headline.number.startswith("± ")
     assert "with probability" in verdict.headline.sentence
     assert verdict.facts["marginal_error"] == pytest.approx(0.4)
+    little = private_sampling_verdict(replace(cube, floor=0.125))
+    assert little.holds
+    assert little.headline is not None
+    assert (little.headline.level, little.headline.number) == ("open", "± 0.5")
+    assert little.headline.sentence.startswith("Private. A theorem promises little: with probability ")
 
 
 def worse(remedy: Remedy) -> float | None:

@@ -123,12 +123,13 @@ def _budget(inside: Inside) -> None:
 
 def _words(parts: Sequence[ClassBudget], others: int) -> str:
     first = parts[0]
-    said = f"ε = {rounded_up(first.epsilon, 3)} binds: a record {first.kind}, {first.name}"
+    said = f"ε = {widgets.number(float(rounded_up(first.epsilon, 3)))} binds: a record {first.kind}, {first.name}"
     said += f" (N = {first.size:,}, l/N = {percent(first.rate)})." if first.kind == INSIDE else "."
     said += f" {others} more classes lie between the last two bars." if others > 1 else ""
     calm = min(parts, key=lambda part: part.epsilon)
     if calm.epsilon < 0.9 * first.epsilon:
-        said += f" Records of {calm.name} are protected better than was asked for: ε = {rounded_up(calm.epsilon, 3)}."
+        least = widgets.number(float(rounded_up(calm.epsilon, 3)))
+        said += f" Records of {calm.name} are protected better than was asked for: ε = {least}."
     return said
 
 
