@@ -173,7 +173,8 @@ def measured_parts(reports: Reports, places: Sequence[int]) -> dict[str, list[An
         more = f" The {MOST_COLUMNS} columns with the largest gap, of {count:,}." if count > MOST_COLUMNS else ""
         found["Numbers and dates"] = [values_table(reports), f"{said}{more}"]
         if (drawn := draw_correlations(reports)) is not None:
-            found["Numbers and dates"] += [drawn, correlations_table(reports)]
+            ratio = "Correlation ratio: how well either column tells the other, by any curve, from 0 to 1."
+            found["Numbers and dates"] += [drawn, correlations_table(reports), ratio]
     found[_PAIRS] = list(heatmaps(reports).values())
     scores = draw_scores(reports, places)
     if isinstance(scores, str):
