@@ -264,15 +264,22 @@ def ranking(reports: Mapping[str, Report]) -> list[str]:
 
 def advice(reports: Mapping[str, Report]) -> str:
     """What to do next, from the best of the releases."""
-    best, *others = ranking(reports)
-    grades = {finding.about: finding.grade for finding in conclusions(reports[best])}
+    ordered = ranking(reports)
+    found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
+    # Of those whose tables are as good as the closest ones, the closest whose worst finding is least bad.
+    same = [name for name in ordered if found[name]["tables"] == found[ordered[0]]["tables"]]
+    best = min(same, key=lambda name: _worst_of(found[name]))
+    grades, others = found[best], [name for name in ordered if name != best]
     if grades["tables"] == "bad":
         return f"None of these is close to the real rows: {_HELP}."
-    near = [name for name in others if table_error(reports[name]) < _ALIKE * table_error(reports[best])]
-    alike = [name for name in near if all(finding.grade != "bad" for finding in conclusions(reports[name]))]
+    alike = [
+        name
+        for name in others
+        if table_error(reports[name]) < _ALIKE * table_error(reports[best]) and _worst_of(found[name]) <= _worst_of(grades)
+    ]
     degree = _degree(reports[best])
     if others:
-        closest = f"{best} is the closest of these"
+        closest = f"{best} is the best of these"
     elif grades["tables"] == "good":
         closest = (
             f"{best} is close to the real rows in tables of {'two columns' if degree == 2 else counted(degree, 'column')}"
@@ -295,3 +302,7 @@ def advice(reports: Mapping[str, Report]) -> str:
         care = f"; take care with {' and '.join(doubtful)}" if doubtful and not closest.endswith("care") else ""
         return f"{closest}{care}: {_HELP}."
     return f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
+
+
+def _worst_of(grades: Mapping[str, Grade]) -> int:
+    return max({"bad": 2, "fair": 1}.get(grade, 0) for grade in grades.values())

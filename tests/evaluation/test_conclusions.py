@@ -370,17 +370,19 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
 @pytest.mark.parametrize(
     ("reports", "said"),
     [
-        ({"A": report(0.01), "B": report(0.4)}, "A is the closest of these: take it, or try a smaller ε."),
+        ({"A": report(0.01), "B": report(0.4)}, "A is the best of these: take it, or try a smaller ε."),
         ({"A": report(0.01)}, "A is close to the real rows in tables of two columns: take it, or try a smaller ε."),
         (
             {"A": report(0.05), "B": report(0.4)},
-            "A is the closest of these: another mechanism, a larger ε, other bins or fewer columns may help.",
+            "A is the best of these: another mechanism, a larger ε, other bins or fewer columns may help.",
         ),
         ({"A": report(0.3), "B": report(0.4)}, "None of these is close to the real rows: another mechanism"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "; do not rely on its predictions: another mechanism"),
         ({"A": report(0.0012), "B": report(0.0019)}, "and B about as good (one run each): take any of them"),
-        ({"A": report(0.01), "B": report(0.021)}, "A is the closest of these: take it"),
-        ({"A": report(0.01), "B": report(0.019, prediction=WORSE)}, "A is the closest of these: take it"),
+        ({"A": report(0.01), "B": report(0.021)}, "A is the best of these: take it"),
+        ({"A": report(0.0024, prediction=WORSE), "B": report(0.0093)}, "B is the best of these: take it, or"),
+        ({"A": report(0.01, prediction=WORSE), "B": report(0.05)}, "A is the best of these; do not rely on its predictions"),
+        ({"A": report(0.01), "B": report(0.019, prediction=WORSE)}, "A is the best of these: take it"),
         (
             {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},
             "; do not rely on its predictions or its columns of numbers: another mechanism",
@@ -393,7 +395,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
             {"A": replace(TOO_FEW, prediction=WORSE)},
             "too few to show them. Do not rely on its predictions: another mechanism, a larger ε",
         ),
-        ({"A": TOO_FEW, "B": report(0.9)}, "A is the closest of these. Whether relations of columns are kept cannot"),
+        ({"A": TOO_FEW, "B": report(0.9)}, "A is the best of these. Whether relations of columns are kept cannot"),
     ],
 )
 def test_what_to_do_next_follows_from_the_best_release(reports: dict[str, Report], said: str) -> None:
