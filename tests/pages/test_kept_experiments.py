@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Workspace
 from dpsyn.kit.scheduler import scheduler
+from tests.evaluation.experiments.test_field import level
 from tests.pages.conftest import finish_job, press
 from tests.pages.test_experiments import plan, small, wait_for_results
 from tests.pages.test_kept_measures import open_workspace, said
@@ -69,6 +70,16 @@ def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, 
     app.button(key="lab_1_rename").click().run()
     assert Workspace(folder).read().experiments[0].name == "of CAR"
     assert experiment.data.domain == CAR.domain.project([name for name in CAR.domain.names if name != "lug_boot"])
+
+
+def test_a_run_without_the_setting_that_varies_stands_at_every_value(open_page, tmp_path, monkeypatch):
+    Workspace(tmp_path).keep(level())
+    monkeypatch.setattr("dpsyn.app.lab.results.show_figure", lambda *_, select=False, **__: [(1, 0.0105, "tables")] * select)
+    app = experiments(open_page("data"), tmp_path)
+    assert "**2-way error, mean**: tables at every l." in said(app)
+    assert "#### tables at l = 1" in said(app)
+    table = app.dataframe[0].value
+    assert table[table["Mechanism"] == "tables"]["l"].tolist() == [1, 8, 32]
 
 
 def test_one_of_other_data_is_renamed_and_removed(folder, open_page):

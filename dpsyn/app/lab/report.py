@@ -223,7 +223,7 @@ def budget_parts(settings: Mapping[str, Any]) -> list[Any]:
 def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
     """Curves and numbers of an experiment, and the script that does it again; if it is not about the report's data, of which
     data it is."""
-    results = list(experiment.results.values())
+    results = experiment.found
     parts: list[Any] = [] if own else [f"Not of the data above. It is of {of_which_data(experiment)}"]
     parts += [
         f"{len(results) - len(experiment.missing)} of {len(experiment.cells)} cells, {experiment.grid.repeats} repeats, "

@@ -16,7 +16,7 @@ from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import Cell, axes
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
-from dpsyn.evaluation.experiments.summary import Point, is_rising, points_table, refusals
+from dpsyn.evaluation.experiments.summary import Point, is_rising, placed, points_table, refusals
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
@@ -67,7 +67,7 @@ def _heading(experiment: Experiment) -> None:
 
 
 def _findings(experiment: Experiment, current: Dataset, *, own: bool) -> None:
-    results = list(experiment.results.values())
+    results = experiment.found
     missing = len(experiment.missing)
     running = state.running_of(experiment) is not None
     if missing and not running:
@@ -144,7 +144,7 @@ def _curves(
     """The figure, which system is the best where, and the release of the point that was clicked; ``current``: its data, if
     that is open."""
     references = field_references(experiment.references)
-    waiting = unfinished(experiment.grid, list(experiment.results.values()))
+    waiting = unfinished(experiment.grid, experiment.found)
     figure = draw_experiment(experiment.grid, panels, references=references, wish=wish, waiting=waiting)
     chosen = show_figure(figure, key=f"lab_curve_{experiment.number}", select=True)
     labels = {escape.chart(p.label): p.label for points in panels.values() for p in points}
@@ -153,7 +153,7 @@ def _curves(
             words = frontier_in_words(points, experiment.grid.vary, waiting)
             st.markdown(f"**{escape.markdown(measure)}**: {escape.markdown(words)}")
     for value, _, label, *_ in chosen:
-        _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels, current)
+        _card(experiment, labels[label], value, field_panels(experiment.found) or panels, current)
     st.caption(
         "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
         "The thick line is the best. "
@@ -168,7 +168,7 @@ def _card(
     experiment: Experiment, label: str, value: float, panels: Mapping[str, Sequence[Point]], current: Dataset | None
 ) -> None:
     """The release that a point stands for: its claim, means of what was measured of it, and what a run of it takes."""
-    runs = [r for r in experiment.results.values() if r.measures and (r.label, r.value) == (label, value)]
+    runs = [r for r in placed(experiment.found) if r.measures and (r.label, r.value) == (label, value)]
     shown = [p for points in panels.values() for p in points if (p.label, p.value) == (label, value)]
     if not runs or not shown:
         return
@@ -235,7 +235,7 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
 
 
 def _refusals(experiment: Experiment) -> None:
-    for label, at, why in refusals(list(experiment.results.values())):
+    for label, at, why in refusals(experiment.found):
         st.warning(f"**{escape.markdown(label)}** at {at} — {widgets.said(why)}", icon=":material/block:")
     statuses = {result.status for result in experiment.results.values()}
     if "crashed" in statuses:
@@ -260,7 +260,7 @@ def _refusals(experiment: Experiment) -> None:
 
 
 def _downloads(experiment: Experiment) -> None:
-    results = list(experiment.results.values())
+    results = experiment.found
     with st.container(horizontal=True):
         widgets.download(
             "All numbers as CSV",

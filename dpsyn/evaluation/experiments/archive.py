@@ -20,6 +20,7 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid
+from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult, few_enough
 from dpsyn.mechanisms.base import Config, Release
@@ -234,6 +235,11 @@ class Experiment:
     def measures(self) -> list[str]:
         """Names of all that has been measured."""
         return list(dict.fromkeys(m for result in self.results.values() for draw in result.measures for m in draw))
+
+    @property
+    def found(self) -> Results:
+        """Its results, with its plan and its lines."""
+        return Results(self.results.values(), self.grid, self.references)
 
     @property
     def missing(self) -> list[Cell]:

@@ -11,7 +11,7 @@ import pandas as pd
 from dpsyn.domain import listed
 from dpsyn.evaluation.experiments.plan import Grid, axes
 from dpsyn.evaluation.experiments.run import CellResult
-from dpsyn.evaluation.experiments.summary import Point, is_rising, summarise
+from dpsyn.evaluation.experiments.summary import Point, is_rising, placed, summarise
 from dpsyn.notation import short
 
 FIELD = "field"
@@ -25,7 +25,7 @@ def field_panels(results: Sequence[CellResult]) -> dict[str, list[Point]]:
 
     Nothing unless there are two systems and two values of what varies: then one is best here and another one there.
     """
-    done = [result for result in results if result.measures]
+    done = [result for result in placed(results) if result.measures]
     if min(len({result.label for result in done}), len({result.value for result in done})) < 2:
         return {}
     measured = list(dict.fromkeys(name for result in done for name in result.measures[0]))
@@ -60,9 +60,7 @@ def _missed(accuracy: str) -> str:
 def unfinished(grid: Grid, results: Sequence[CellResult]) -> set[float]:
     """Values at which no run of some system has ended: it may be the best there. A run that was refused, failed or crashed
     has ended; one of a system without the setting that varies counts for all values."""
-    ended = {result.key for result in results}
-    known = {(result.label, result.value) for result in results}
-    known |= {(cell.label, cell.value) for cell in grid.cells() if cell.key in ended}
+    known = {(result.label, value) for result in results for value in grid.counts_at(result.label, result.value)}
     return {value for value in grid.values for label in grid.configs if (label, value) not in known}
 
 

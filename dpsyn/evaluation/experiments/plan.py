@@ -97,7 +97,7 @@ class Grid:
         configs: settings of each mechanism, by the label that figures and tables show.
         spec: the privacy asked of all of them; its ε is replaced where ε varies.
         vary: the setting on the horizontal axis: ``"epsilon"``, ``"n"`` (real rows learnt from) or a setting of the
-            mechanisms; a mechanism that has no such setting is run once per repeat, at all values alike.
+            mechanisms; a mechanism that has no such setting is run once per repeat, which counts at all values alike.
         values: what it takes, in ascending order.
         repeats: runs of every mechanism at every value; their spread is noise and draw together.
         draws: times that rows are drawn from one run's fit; two or more tell the draw's part of the spread.
@@ -138,7 +138,7 @@ class Grid:
         if not values or len(set(values)) < len(values):
             raise ParameterError("values", values, "at least one number, and none of them twice")
         object.__setattr__(self, "values", values)
-        if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
+        if not any(self._varies(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")
         for value in (values[0], values[-1]):  # what every mechanism can have lies between two ends
             labels: dict[str, str] = {}
@@ -150,8 +150,12 @@ class Grid:
                 if same != label:
                     raise ParameterError("configs", [same, label], "settings that differ; these come to the same runs")
 
-    def _has(self, config: Config) -> bool:
-        return self.vary in {f.name for f in fields(config)}
+    def _varies(self, config: Config) -> bool:
+        return self.vary in {"epsilon", "n", *(f.name for f in fields(config))}
+
+    def counts_at(self, label: str, value: float) -> Sequence[float]:
+        """The values at which a run counts: its cell's own, or all where the mechanism has no setting that varies."""
+        return [value] if label not in self.configs or self._varies(self.configs[label]) else self.values
 
     def cells(self) -> Iterator[Cell]:
         """All cells: repeat by repeat, so that an experiment that is stopped early has a bit of everything."""
@@ -166,7 +170,7 @@ class Grid:
             spec = replace(spec, epsilon=float(value))
         elif self.vary == "n":
             n = int(value)
-        elif self._has(config):
+        elif self._varies(config):
             config = replace(config, **{self.vary: int(value)})
         return Cell(label, config, spec, n, value, repeat, self.draws, self.seed)
 

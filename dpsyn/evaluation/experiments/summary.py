@@ -14,6 +14,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET, CellResult, checked_results
 from dpsyn.evaluation.prediction import RISING
 from dpsyn.notation import counted, short
@@ -22,12 +23,28 @@ from dpsyn.privacy.spec import rounded_up
 Floats = npt.NDArray[np.float64]
 
 
+def placed(results: Sequence[CellResult]) -> list[CellResult]:
+    """Results that know their plan (:class:`~dpsyn.evaluation.experiments.results.Results`) at all values at which they
+    count; those of a plain list at the values under which they are stored.
+
+    Raises:
+        ParameterError: ``results`` are none.
+    """
+    checked = checked_results("results", results)
+    if not isinstance(results, Results):
+        return checked
+    return [replace(r, value=value) for r in checked for value in results.grid.counts_at(r.label, r.value)]
+
+
 def results_frame(results: Sequence[CellResult]) -> pd.DataFrame:
-    """One line per draw and measure: label, mechanism, value, repeat, draw, measure, number, budget, claimed ε."""
+    """One line per draw and measure: label, mechanism, value, repeat, draw, measure, number, budget, claimed ε.
+
+    A run of a mechanism without the setting that varies is at every value (:func:`placed`).
+    """
     columns = ["label", "mechanism", "value", "repeat", "draw", "measure", "number", "budget", "claimed epsilon"]
     lines = [
         (r.label, r.mechanism, r.value, r.repeat, draw, measure, number, r.budget, r.guarantee.get("epsilon", math.nan))
-        for r in checked_results("results", results)
+        for r in placed(results)
         if r.status == "done"
         for draw, measures in enumerate(r.measures)
         for measure, number in measures.items()
@@ -113,12 +130,13 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
     """Averages of one measure by label and value, in their order, with the spread told apart.
 
     Runs r = 1 … R, draws b = 1 … B of each: x_rb = μ + M_r + D_rb. The variance within runs estimates Var D, the variance
-    between the runs' means less Var D / B estimates Var M (one-way analysis of variance; not below 0).
+    between the runs' means less Var D / B estimates Var M (one-way analysis of variance; not below 0). A mechanism without
+    the setting that varies has the same point at every value (:func:`placed`).
 
     Raises:
         ParameterError: ``results`` are none, or ``measure`` is none that they have.
     """
-    results = checked_results("results", results)
+    results = placed(results)
     measure = checks.text("measure", measure, "the name of a measure")
     frame = results_frame(results)
     if len(frame):
@@ -162,6 +180,7 @@ def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed
 
 def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
     """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
+    results = placed(results)
     runs = Counter((result.label, result.value) for result in results)
     told: dict[tuple[str, float, str], list[str]] = {}
     for result in results:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.experiments import CellResult, Grid, Point
+from dpsyn.evaluation.experiments import (
+    CellResult,
+    Experiment,
+    Grid,
+    Point,
+    Workspace,
+    archive_text,
+    crossings,
+    read_archive,
+    results_frame,
+    summarise,
+)
 from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, frontier, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import _apart, draw_curves
 from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.experiments.run import Status
+from dpsyn.evaluation.experiments.summary import points_table, refusals
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
+from tests.evaluation.experiments.fakes import result_of
 
 ACCURACY = "accuracy, logistic regression"
 
@@ -139,6 +153,53 @@ def test_three_measures_and_what_is_missed_is_one_less_what_is_hit() -> None:
         assert (p.mean, p.low, p.high) == pytest.approx((q.mean, q.low, q.high))
     # Two runs 0.01 apart: 12.7062 · 0.0070711 / √2.
     assert errors[0].high - errors[0].mean == pytest.approx(12.7062047 * 0.005)
+
+
+def level() -> Experiment:
+    """Two runs each of a system with an order of mixture, l = 1, 8 and 32, and of tables, which have none."""
+    mixing = config_class("dp_cda")(target="k")
+    configs = {"tables": config_class("noisy_reweighting")(), "mixing": mixing}
+    grid = Grid(configs, PrivacySpec(1.0, 1e-5), "order_of_mixture", (1, 8, 32), 2)
+    experiment = Experiment(1, "level", "asia", "f00", grid, "k", (2,), ())
+    for cell in experiment.cells:
+        error = 0.01 if cell.label == "tables" else 0.4 / cell.value
+        measures = {"2-way error, mean": error + cell.repeat / 1000}
+        experiment.results[cell.key] = replace(result_of(cell), measures=(measures,))
+    return experiment
+
+
+def test_a_run_without_the_setting_that_varies_counts_at_every_value(tmp_path: Path) -> None:
+    one = level()
+    assert [r.value for r in one.results.values() if r.label == "tables"] == [32, 32]
+    Workspace(tmp_path).keep(one)
+    for experiment in (one, *read_archive(archive_text([], [one])).experiments, *Workspace(tmp_path).read().experiments):
+        results, grid = experiment.found, experiment.grid
+        points = summarise(results, "2-way error, mean")
+        assert [(p.label, p.value, p.runs) for p in points] == [
+            (name, v, 2) for name in ("mixing", "tables") for v in (1, 8, 32)
+        ]
+        assert [p.mean for p in points] == pytest.approx([0.4005, 0.0505, 0.013, 0.0105, 0.0105, 0.0105])
+        assert points_table(points, grid.vary)["l"].tolist() == [1, 8, 32] * 2
+        assert results_frame(results).groupby("label")["value"].unique().map(sorted).tolist() == [[1, 8, 32]] * 2
+        words = frontier_in_words(field_panels(results)["2-way error, mean"], grid.vary, unfinished(grid, results))
+        assert words.startswith("tables at every l.")
+        mixing, tables = crossings(points, 0.0125, "below", logarithmic=True)
+        assert (mixing.value, tables.value) == (None, 1.0)
+        best, *curves = results.figure("2-way error, mean").data
+        assert list(best.x) == [1, 8, 32]
+        assert list(best.y) == pytest.approx([0.0105] * 3)
+        assert [len(curve.x) for curve in curves] == [3, 3]
+        assert costs([replace(r, gigabytes=1.0) for r in results])["Runs"].tolist() == [6, 2]
+        assert "8 runs: 8 done" in repr(results)
+
+
+def test_what_was_refused_without_the_setting_that_varies_was_refused_at_every_value() -> None:
+    experiment = level()
+    for key, run in experiment.results.items():
+        if run.label == "tables":
+            experiment.results[key] = replace(run, status="refused", message="too few rows", measures=())
+    at = ", ".join(f"{value} (2 of 2 runs refused)" for value in (1, 8, 32))
+    assert refusals(experiment.found) == [("tables", at, "refused: too few rows")]
 
 
 @pytest.mark.parametrize("kept", ["A", 1.0])
