@@ -242,11 +242,11 @@ def written(
     Args:
         paths: to write.
         force: write over what is there, but for what is ``read``: private rows are nowhere else, perhaps.
-        read: files that the command reads.
+        read: files that the command reads, and folders, into which nothing is written.
 
     Raises:
         UsageError: two are one file.
-        DataError: one is there already, or cannot be written.
+        DataError: one is there already, is or lies in what is read, or cannot be written.
     """
     made: dict[Path, tuple[int, ...] | None] = {}
     places: list[Path] = []
@@ -261,29 +261,26 @@ def written(
         write_whole(files)
         made.update({path: _mark(path) for path in made})
 
-    inputs = [Path(os.path.realpath(one)) for one in read if one is not None]
+    inputs = [Path(os.path.realpath(one)) for one in read if one]
+    marks = set(map(_which, _all_read(inputs))) - {None}
     try:
         for path in filter(None, paths):
             if str(path) == "-":
                 raise DataError("- is standard output, and this goes into a file: give it a name")
             real = Path(os.path.realpath(path))
-            if real in inputs or (real.exists() and any(one.exists() and real.samefile(one) for one in inputs)):
+            if real in inputs or _which(real) in marks:
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
+            if not marks.isdisjoint(map(_which, (*real.parents, *Path(os.path.abspath(path)).parents))):
+                raise DataError(f"{quoted(str(path))} lies in the folder that is read here: take another place to write")
             if real in places:
                 raise click.UsageError(f"{quoted(str(path))} is to be written twice: take two files")
             places.append(real)
             there = path.exists()
             if there and not force:
                 raise DataError(f"{quoted(str(path))} is there already: take another name, or --force to write over it")
-            try:
-                with path.open("ab") as file:
-                    opened = os.fstat(file.fileno())
-                if there and path.is_file():
-                    tempfile.TemporaryFile(dir=real.parent).close()
-            except OSError as fault:
-                raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
+            opened = _opened(path, real)
             if not there:
-                made[path] = opened.st_dev, opened.st_ino, 0
+                made[path] = opened
         yield write
     except BaseException as fault:
         for path, own in made.items():
@@ -293,6 +290,39 @@ def written(
             names = ", ".join(quoted(str(path)) for path in filter(None, paths))
             raise DataError(f"{names} cannot be written: {fault.strerror}") from fault
         raise
+
+
+def _opened(path: Path, real: Path) -> tuple[int, ...]:
+    """The :func:`_mark` of a file that can be written, new and empty where there was none.
+
+    Raises:
+        DataError: it cannot.
+    """
+    there = path.is_file()
+    try:
+        with path.open("ab") as file:
+            opened = os.fstat(file.fileno())
+        if there:
+            tempfile.TemporaryFile(dir=real.parent).close()
+    except OSError as fault:
+        raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
+    return opened.st_dev, opened.st_ino, 0
+
+
+def _all_read(inputs: Sequence[Path]) -> Iterator[Path]:
+    """What is read, and the files of folders, to which links may lead from there."""
+    yield from inputs
+    for folder in filter(os.path.isdir, inputs):
+        from dpsyn.data.in_place import files_in
+
+        with suppress(DataError):  # which is said when it is read
+            yield from map(Path, files_in(folder))
+
+
+def _which(path: Path) -> tuple[int, ...] | None:
+    """Which file or folder lies there, whatever its names are."""
+    found = _mark(path)
+    return None if found is None else found[:2]
 
 
 def _mark(path: Path) -> tuple[int, ...] | None:

@@ -118,7 +118,7 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
         )
     path = Path(source)
     if os.path.isdir(path):
-        files = _files_in(path)
+        files = files_in(path)
         table, dropped = _opened(Files(files, path.name), name or path.name, domain, columns, wide)
         return replace(table, notes=(*table.notes, *_by_folders(path, files, table.engine.schema.names))), dropped
     if is_stream(path):
@@ -135,7 +135,7 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     return _of_text(path, domain, name or stem(path.name), columns, wide), ()
 
 
-def _files_in(folder: Path) -> list[str]:
+def files_in(folder: Path) -> list[str]:
     """The Parquet files in a folder and in those inside it; what is hidden, or begins with _, is no data.
 
     Links are followed, and each folder and each file is taken once, whatever names it has.
