@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,12 +14,17 @@ import numpy as np
 
 from dpsyn.attribute import Kind
 from dpsyn.dates import ISO_DATE
+from dpsyn.domain import listed
 from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
 _UNUSED = ("not", "if", "nullable", "formatExclusiveMinimum", "formatExclusiveMaximum")
 _EXCLUSIVE = ("exclusiveMinimum", "exclusiveMaximum")
 """Truth values in earlier drafts of JSON Schema, as "nullable" is in OpenAPI 3.0."""
+_OF_NUMBERS = ("minimum", "maximum", *_EXCLUSIVE, "multipleOf")
+_OF_DAYS = ("formatMinimum", "formatMaximum")
+_TYPES = {"null": type(None), "boolean": bool, "string": str, "array": list, "object": Mapping}
+_APART = "what is said of it in parts was not put together"
 _SHORT = {
     "ge": "greater_than_or_equal_to",
     "gt": "greater_than",
@@ -104,88 +109,180 @@ def of_json_schema(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str,
     required = _list(row.get("required"))
     told = {}
     for name, column in columns.items():
-        said = _of_node(_named(column, f"property {name!r}"), found, name)
+        said = _together(list(_parts(_named(column, f"property {name!r}"), found, name)), name)
         told[name] = said if name in required or not required else replace(said, missing=True)
     return told, {}
 
 
-def _of_node(node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels: int = _LEVELS) -> Said:
-    node = _resolved(node, root)
+def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
+    """What is said in all of :func:`_parts` at once."""
+    beside = [part for part in found if isinstance(part, Said)]
+    notes = [note for part in beside for note in part.notes]
+    said = _of_plain([part for part in found if not isinstance(part, Said)], name, guess=_APART not in notes)
+    missing = True if said.missing is None and any(part.missing for part in beside) else said.missing
+    return replace(said, missing=missing, notes=tuple(dict.fromkeys((*said.notes, *notes))))
+
+
+def _parts(
+    node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels: int = _LEVELS
+) -> Iterator[Mapping[str, Any] | Said]:
+    """Nodes without parts that hold at once, and notes on what is not among them."""
     if levels == 0:
         raise DataError(f"property {name!r} is nested too deeply")
-    unused = [w for w in node if w in _UNUSED or (w in _EXCLUSIVE and isinstance(node[w], bool))]
-    if unused:
-        said = _of_node({word: node[word] for word in node if word not in unused}, root, name, levels)
-        more = (f"what {word!r} says of it is not used" for word in unused if node[word] is not False)
-        return replace(said, notes=(*said.notes, *more))
-    for word in ("anyOf", "oneOf", "allOf"):
-        if word in node:
-            parts = [_of_node(_named(part, f"property {name!r}"), root, name, levels - 1) for part in _list(node[word])]
-            beside = _of_node({k: v for k, v in node.items() if k != word}, root, name, levels - 1)
-            return _together(parts, beside, union=word != "allOf")
-    kinds = _list(node["type"]) if isinstance(node.get("type"), list) else [node["type"]] if "type" in node else []
-    values = [node["const"]] if "const" in node else node.get("enum")
-    missing = "null" in kinds if kinds else None
-    kinds = [kind for kind in kinds if kind != "null"]
-    if values is not None:
-        listed = _list(values)
-        there = tuple(value for value in listed if value is not None)
-        return Said("categorical", there, missing=True if len(there) < len(listed) else None)
+    plain = {}
+    for word, value in node.items():
+        if word in _UNUSED or (word in _EXCLUSIVE and isinstance(value, bool)):
+            if value is not False:
+                yield Said(notes=_not_used([word]))
+        elif word == "$ref":
+            yield from _parts(_referred(value, root), root, name, levels - 1)
+        elif word == "allOf":
+            for part in _list(value):
+                yield from _parts(_named(part, f"property {name!r}"), root, name, levels - 1)
+        elif word in ("anyOf", "oneOf"):
+            yield from _one_of([_named(part, f"property {name!r}") for part in _list(value)], root, name, levels - 1)
+        else:
+            plain[word] = value
+    yield plain
+
+
+def _one_of(
+    parts: Sequence[Mapping[str, Any]], root: Mapping[str, Any], name: str, levels: int
+) -> Iterator[Mapping[str, Any] | Said]:
+    """The same of alternatives: lists of values are put together, null means that it may be empty."""
+    every = [(found, _together(found, name)) for found in (list(_parts(part, root, name, levels)) for part in parts)]
+    missing = True if any(said.missing for _, said in every) else None
+    told = [(found, said) for found, said in every if replace(said, missing=None) not in (Said(), Said("categorical", ()))]
+    silent = any(said == Said() for _, said in every)
+    if not told:
+        yield {"type": ["null"]} if missing and not silent else {}
+    elif len(told) == 1 and not silent:
+        yield Said(missing=missing)
+        for each in told[0][0]:
+            yield each if isinstance(each, Said) or not missing else _or_null(each)
+    elif not silent and all(said.categories is not None for _, said in told):
+        values: dict[Any, Any] = {}
+        for value in (value for _, said in told for value in said.categories or ()):
+            values.setdefault(_key(value), value)
+        yield {"enum": [*values.values(), *([None] if missing else [])]}
+        yield Said(notes=tuple(note for _, said in told for note in said.notes))
+    else:
+        yield Said(missing=missing, notes=(_APART,))
+
+
+def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> Said:
+    """What nodes without parts come to that hold at once; ``guess``: where no type is said, bounds are those of one."""
+
+    def every(*words: str) -> list[Any]:
+        return [node[word] for node in nodes for word in words if node.get(word) is not None]
+
+    types = [kinds for kinds in map(_kinds, nodes) if kinds is not None]
+    allowed = [kind for kind in types[0] if all(kind in kinds for kinds in types)] if types else []
+    lists = [values for values in map(_values, nodes) if values is not None]
+    if lists:
+        return _of_values(lists, allowed if types else None, [word for node in nodes for word in node])
+    missing = "null" in allowed if types else None
+    kinds = [kind for kind in allowed if kind != "null" and not (kind == "integer" and "number" in allowed)]
+    days = [each for each in every("format") if each in ("date", "date-time")]
+    if not types and guess:
+        kinds = ["number"] if every(*_OF_NUMBERS) else ["string"] if days else []
+    unused = _not_used(word for word in (*_OF_NUMBERS, *_OF_DAYS) if every(word))
+    if types and not allowed:
+        return Said(notes=(_APART,))
     if not kinds:
-        return Said(missing=missing)
+        return Said(missing=missing, notes=unused)
     if kinds == ["boolean"]:
         return Said("truth", missing=missing)
     if all(kind in ("integer", "number") for kind in kinds):
-        low = _number(node.get("minimum"), node.get("exclusiveMinimum"), max, name)
-        high = _number(node.get("maximum"), node.get("exclusiveMaximum"), min, name)
-        step = node.get("multipleOf")
-        whole = kinds == ["integer"]
-        exact = Fraction(str(step)) if isinstance(step, int | float) and _is_number(step) and step > 0 else None
-        exact = Fraction(1 if exact is None else exact.numerator) if whole else exact
+        low = max(_numbers(every("minimum", "exclusiveMinimum"), name), default=None)
+        high = min(_numbers(every("maximum", "exclusiveMaximum"), name), default=None)
+        exact = _unit(every("multipleOf"), name, whole=kinds == ["integer"])
         unit = None if exact is None else float(exact)
-        if low is not None and low == node.get("exclusiveMinimum"):
+        if low is not None and low in every("exclusiveMinimum"):
             low = _next_multiple(low, exact, above=True)
-        if high is not None and high == node.get("exclusiveMaximum"):
+        if high is not None and high in every("exclusiveMaximum"):
             high = _next_multiple(high, exact, above=False)
         return Said("numeric", lower=low, upper=high, unit=unit, any_number=unit is None or None, missing=missing)
-    if kinds == ["string"] and node.get("format") in ("date", "date-time"):
-        note = ("of a time only the day is kept",) if node["format"] == "date-time" else ()
-        low, high = (_days(node.get(word), name) for word in ("formatMinimum", "formatMaximum"))
-        return Said("date", lower=low, upper=high, missing=missing, notes=note)
+    if kinds == ["string"] and days:
+        note = ("of a time only the day is kept",) if "date-time" in days else ()
+        firsts, lasts = ([_days(each, name) for each in every(word)] for word in _OF_DAYS)
+        return Said("date", lower=max(firsts, default=None), upper=min(lasts, default=None), missing=missing, notes=note)
     if kinds == ["string"]:
-        return Said(missing=missing, notes=("which texts there are is not said",))
+        return Said(missing=missing, notes=("which texts there are is not said", *unused))
     raise DomainError(f"property {name!r}: a column holds single values, not {' or '.join(map(shown, kinds))}", column=name)
 
 
-def _together(parts: Sequence[Said], beside: Said, *, union: bool) -> Said:
-    """Alternatives, or what holds at once: lists of values are put together, null means that it may be empty."""
-    every = [part for part in (beside, *parts) if part != Said()]
-    missing = True if any(part.missing for part in every) else None
-    told = [part for part in every if replace(part, missing=None) not in (Said(), Said("categorical", ()))]
-    if union and told and all(part.categories is not None for part in told):
-        seen: dict[Any, Any] = {}
-        for value in (value for part in told for value in part.categories or ()):
-            # What is no single value is refused later, by its name.
-            seen.setdefault(value if isinstance(value, Hashable) else repr(value), value)
-        notes = tuple(dict.fromkeys(note for part in told for note in part.notes))
-        return Said("categorical", tuple(seen.values()), missing=missing, notes=notes)
-    if len(told) == 1:
-        return replace(told[0], missing=missing)
-    return Said(missing=missing, notes=("what is said of it in parts was not put together",) if told else ())
+def _of_values(lists: Sequence[Sequence[Any]], types: Sequence[Any] | None, words: Sequence[str]) -> Said:
+    """Values that are in all lists, without those that the types exclude."""
+    others = [set(map(_key, more)) for more in lists[1:]]
+    fit: list[Any] = []
+    out: list[Any] = []
+    for value in (value for value in lists[0] if all(_key(value) in more for more in others)):
+        (fit if types is None or any(_is_of(value, kind) for kind in types) else out).append(value)
+    there = tuple(value for value in fit if value is not None)
+    left_out = listed("null" if value is None else shown(value) for value in out)
+    notes = (f"of its values those are left out that its type excludes: {left_out}",) if out else ()
+    bounds = _OF_NUMBERS if any(map(_is_number, there)) else ()
+    unused = _not_used(word for word in words if word in bounds)
+    return Said("categorical", there, missing=True if None in fit else None, notes=(*notes, *unused))
+
+
+def _kinds(node: Mapping[str, Any]) -> list[Any] | None:
+    """The types of a node, whole numbers among them where numbers are; None where it says none."""
+    if "type" not in node:
+        return None
+    kinds = _list(node["type"]) if isinstance(node["type"], list) else [node["type"]]
+    return [*kinds, "integer"] if "number" in kinds else kinds
+
+
+def _values(node: Mapping[str, Any]) -> list[Any] | None:
+    """The values that a node lists; None where it lists none."""
+    if "const" in node:
+        return [node["const"]]
+    return None if node.get("enum") is None else _list(node["enum"])
+
+
+def _or_null(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A node without parts that may be null, too."""
+    kinds, values = _kinds(node), _values(node)
+    found = {word: value for word, value in node.items() if word != "const"}
+    found |= {} if kinds is None else {"type": [*kinds, "null"]}
+    return found | ({} if values is None else {"enum": [*values, None]})
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if kind in ("integer", "number"):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and (kind == "number" or isinstance(value, int) or value.is_integer())
+    return isinstance(value, _TYPES.get(str(kind), object))
+
+
+def _key(value: Any) -> Any:
+    """Equal for equal values; what is no single value is refused later, by its name."""
+    return (isinstance(value, bool), value) if isinstance(value, Hashable) else repr(value)
+
+
+def _not_used(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"what {word!r} says of it is not used" for word in words)
 
 
 def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a reference within the document stands for."""
+    """A row without a reference."""
     for _ in range(_LEVELS):
         if "$ref" not in node:
             return node
-        at: Any = root
-        for part in str(node["$ref"]).removeprefix("#").split("/"):
-            at = at.get(part.replace("~1", "/").replace("~0", "~")) if part and isinstance(at, Mapping) else at
-        if not str(node["$ref"]).startswith("#") or not isinstance(at, Mapping):
-            raise DataError(f"the schema refers to {shown(node['$ref'])}, which is not in it")
-        node = {**at, **{word: value for word, value in node.items() if word != "$ref"}}
+        node = {**_referred(node["$ref"], root), **{word: value for word, value in node.items() if word != "$ref"}}
     raise DataError("the schema refers to itself")
+
+
+def _referred(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a reference within the document stands for."""
+    at: Any = root
+    for part in str(reference).removeprefix("#").split("/"):
+        at = at.get(part.replace("~1", "/").replace("~0", "~")) if part and isinstance(at, Mapping) else at
+    if not str(reference).startswith("#") or not isinstance(at, Mapping):
+        raise DataError(f"the schema refers to {shown(reference)}, which is not in it")
+    return at
 
 
 def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
@@ -195,66 +292,61 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
         column = _named(described, f"column {quoted(name)}")
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
         own = _tests(column.get("checks"))
-        tests = _tests({**column, **own})  # since 0.30 they stand beside the other fields
-        both = _named(tests.get("in_range") or {}, f"in_range of column {quoted(name)}")
-        low, above = _first(tests, "greater_than_or_equal_to", "greater_than", both, "min")
-        high, below = _first(tests, "less_than_or_equal_to", "less_than", both, "max")
+        # Since 0.30 they stand beside the other fields.
+        tests = [*((test, value) for test, value in _tests(column) if test in _CHECKS and value is not None), *own]
+        low = _ends(tests, "greater_than_or_equal_to", "greater_than", "min", name)
+        high = _ends(tests, "less_than_or_equal_to", "less_than", "max", name)
+        lists = [value if isinstance(value, list) else [value] for test, value in tests if test in _VALUES]
         missing = bool(column.get("nullable"))
-        if "isin" in tests or "equal_to" in tests:
-            values = tests.get("isin", tests.get("equal_to"))
-            told[name] = Said("categorical", tuple(values if isinstance(values, list) else [values]), missing=missing)
+        if lists:
+            told[name] = replace(_of_values(lists, None, ()), missing=missing)
         elif held.startswith("bool"):
             told[name] = Said("truth", missing=missing)
         elif held.startswith(("datetime", "date", "timestamp")):
-            first, last = _days(low, name), _days(high, name)
-            if first is not None and above and held == "date":
-                first += 1
-            if last is not None and below and not re.search("[1-9]", str(high)[10:]):  # before its midnight
-                last -= 1
-            told[name] = Said("date", lower=first, upper=last, missing=missing)
+            firsts = [_days(day, name) + (above and held == "date") for day, above in low]
+            # Below its midnight is the day before.
+            lasts = [_days(day, name) - (below and not re.search("[1-9]", str(day)[10:])) for day, below in high]
+            told[name] = Said("date", lower=max(firsts, default=None), upper=min(lasts, default=None), missing=missing)
         elif held.startswith(("int", "uint", "float", "decimal")):
-            whole = "int" in held
-            least, most = (_number(side, None, max, name) for side in (low, high))
-            if whole:  # beyond a bound that is excluded is the next whole number
-                least = math.floor(least) + 1 if least is not None and above else least
-                most = math.ceil(most) - 1 if most is not None and below else most
-            any_number = None if whole else True
-            told[name] = Said(
-                "numeric", lower=least, upper=most, unit=1.0 if whole else None, any_number=any_number, missing=missing
+            unit = Fraction(1) if "int" in held else None
+            least, most = (
+                [_next_multiple(_numbers([bound], name)[0], unit if out else None, above=above) for bound, out in side]
+                for side, above in ((low, True), (high, False))
             )
+            lower, upper = max(least, default=None), min(most, default=None)
+            one, free = (1.0, None) if unit else (None, True)
+            told[name] = Said("numeric", lower=lower, upper=upper, unit=one, any_number=free, missing=missing)
         elif held in ("category", "str", "string", "object") or held.startswith("string"):
             told[name] = Said("categorical", missing=missing)
         else:
             told[name] = Said(missing=missing)
         used = _BOUNDS if told[name].kind in ("numeric", "date") else _VALUES
-        said = [test for test, value in tests.items() if test in own or (test in _CHECKS and value is not None)]
-        notes = (f"its check {quoted(test)} is not used" for test in said if test not in used and tests[test] != [])
-        told[name] = replace(told[name], notes=tuple(notes))
+        notes = (f"its check {quoted(test)} is not used" for test, value in tests if test not in used and value != [])
+        told[name] = replace(told[name], notes=tuple(dict.fromkeys(notes)))
     return told, {}
 
 
-def _first(tests: Mapping[str, Any], included: str, excluded: str, both: Mapping[str, Any], end: str) -> tuple[Any, bool]:
-    """A bound by the test that sets it, and whether the bound itself is excluded."""
-    if included in tests:
-        return tests[included], False
-    if excluded in tests:
-        return tests[excluded], True
-    return both.get(f"{end}_value"), both.get(f"include_{end}") is False
+def _ends(tests: Sequence[tuple[str, Any]], included: str, excluded: str, end: str, name: str) -> list[tuple[Any, bool]]:
+    """The bounds of one side, each with whether it is excluded itself."""
+    found = [(value, test == excluded) for test, value in tests if test in (included, excluded)]
+    for both in (_named(value or {}, f"in_range of column {quoted(name)}") for test, value in tests if test == "in_range"):
+        found.append((both.get(f"{end}_value"), both.get(f"include_{end}") is False))
+    return [(value, out) for value, out in found if value is not None]
 
 
-def _tests(checks: Any) -> dict[str, Any]:
+def _tests(checks: Any) -> list[tuple[str, Any]]:
     """Checks by name, each with its value, or with the mapping of its values where it has several."""
-    listed = checks if isinstance(checks, list) else []
-    named = {
-        _named(c.get("options"), "the options of a check").get("check_name"): c for c in listed if isinstance(c, Mapping)
-    }
-    named |= dict(checks) if isinstance(checks, Mapping) else {}
-    found = {}
-    for called, test in named.items():
+    many = checks if isinstance(checks, list) else []
+    named = [
+        (_named(c.get("options"), "the options of a check").get("check_name"), c) for c in many if isinstance(c, Mapping)
+    ]
+    named += checks.items() if isinstance(checks, Mapping) else ()
+    found = []
+    for called, test in named:
         name = _SHORT.get(str(called), str(called))
         held = {k: v for k, v in test.items() if k != "options"} if isinstance(test, Mapping) else test
         several = isinstance(held, dict) and name == "in_range"
-        found[name] = held if several or not isinstance(held, dict) else next(iter(held.values()), None)
+        found.append((name, held if several or not isinstance(held, dict) else next(iter(held.values()), None)))
     return found
 
 
@@ -276,12 +368,23 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _number(first: Any, second: Any, narrower: Any, name: str) -> float | None:
-    values = [value for value in (first, second) if not (value is None or isinstance(value, bool))]
-    if not all(map(_is_number, values)):
-        what = ", ".join(map(shown, values))
+def _numbers(values: Iterable[Any], name: str) -> list[float]:
+    found = list(values)
+    if not all(map(_is_number, found)):
+        what = ", ".join(map(shown, found))
         raise DomainError(f"column {quoted(name)}: a bound must be a number of at most 300 digits, not {what}", column=name)
-    return float(narrower(values)) if values else None
+    return list(map(float, found))
+
+
+def _unit(steps: Sequence[Any], name: str, *, whole: bool) -> Fraction | None:
+    """What all multiples of the steps are multiples of, and of 1 where they are ``whole``."""
+    units = [Fraction(str(step)) for step in steps if _is_number(step) and step > 0] + [Fraction(1)] * whole
+    if not units:
+        return None
+    unit = Fraction(math.lcm(*(one.numerator for one in units)), math.gcd(*(one.denominator for one in units)))
+    if unit > sys.float_info.max:
+        raise DomainError(f"column {quoted(name)}: no number is a multiple of all that it is said to be", column=name)
+    return unit
 
 
 def _next_multiple(bound: float, unit: Fraction | None, *, above: bool) -> float:
@@ -292,9 +395,7 @@ def _next_multiple(bound: float, unit: Fraction | None, *, above: bool) -> float
     return float((math.floor(steps) + 1 if above else math.ceil(steps) - 1) * unit)
 
 
-def _days(text: Any, name: str) -> float | None:
-    if text is None:
-        return None
+def _days(text: Any, name: str) -> float:
     try:
         if not re.fullmatch(ISO_DATE, str(text)):
             raise ValueError

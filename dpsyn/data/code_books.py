@@ -82,7 +82,9 @@ class CodeBook:
                     f"Column {quoted(name)} is never empty by the description, and is in some rows: it may be empty."
                 )
         if taken:
-            notes.append(f"The description does not say all of {listed(taken)}: what is missing was read off the rows.")
+            notes.append(
+                f"Not all of {listed(taken)} could be taken from the description: what is missing was read off the rows."
+            )
         return Domain.of(attributes), tuple(notes)
 
 
@@ -184,7 +186,9 @@ def _pair(values: tuple[Any, ...]) -> tuple[Any, Any] | None:
 
 
 def _silent(name: str, what: str) -> DomainError:
-    return DomainError(f"column {quoted(name)}: the description does not say {what}; give the rows, too", column=name)
+    return DomainError(
+        f"column {quoted(name)}: {what} cannot be taken from the description; give the rows, too", column=name
+    )
 
 
 def _sdv(domain: Domain) -> tuple[dict[str, Any], list[str]]:

@@ -95,7 +95,7 @@ def test_sdv_keeps_the_kinds_and_takes_the_rest_off_the_rows() -> None:
     assert "sex, smokes, code, age, wage, dose, born" in missing[-1]
     assert "read off the rows" in missing[-1]
     ROWS.with_domain(again)
-    with pytest.raises(DomainError, match="'sex': the description does not say its values"):
+    with pytest.raises(DomainError, match="'sex': its values cannot be taken from the description"):
         read_code_book(written).domain()
 
 
@@ -198,13 +198,44 @@ NODES: dict[str, tuple[dict[str, Any], Attribute]] = {
         {"type": "string", "format": "date", "formatMinimum": "1970-01-01", "formatMaximum": "1970-01-31"},
         Attribute("x", "date", lower=0, upper=30),
     ),
+    "bounds beside alternatives": (
+        {"minimum": 0, "maximum": 20, "anyOf": [{"type": "integer", "maximum": 30}, {"type": "null"}]},
+        Attribute("x", "numeric", lower=0, upper=20, unit=1, missing=True),
+    ),
+    "bounds in parts": (
+        {"allOf": [{"type": "integer"}, {"exclusiveMinimum": 0}, {"minimum": -3, "maximum": 20}], "maximum": 40},
+        Attribute("x", "numeric", lower=1, upper=20, unit=1),
+    ),
+    "bounds without a type": ({"minimum": 0, "maximum": 20}, Attribute("x", "numeric", lower=0, upper=20)),
+    "bounds beside a reference": (
+        {"$ref": "#/$defs/Size", "maximum": 9, "minimum": -5, "multipleOf": 2},
+        Attribute("x", "numeric", lower=0, upper=9, unit=6),
+    ),
+    "days beside alternatives": (
+        {
+            "anyOf": [{"type": "string", "format": "date", "formatMaximum": "1970-03-01"}, {"type": "null"}],
+            "allOf": [{"formatMinimum": "1970-01-01"}, {"formatMaximum": "1970-01-31"}],
+        },
+        Attribute("x", "date", lower=0, upper=30, missing=True),
+    ),
+    "values beside a type": (
+        {"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b"}, {"enum": ["b", "c"]}]},
+        Attribute("x", "categorical", ("a", "b", "c")),
+    ),
+    "values in several lists": (
+        {"allOf": [{"enum": [1, 2, 3, None]}, {"enum": [3, None, 2.0]}, {"type": ["number", "null"]}]},
+        Attribute("x", "categorical", (2, 3), missing=True),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", NODES)
 def test_properties_of_json_schema(name: str) -> None:
     node, expected = NODES[name]
-    defs = {"Grade": {"type": "integer", "enum": [1, 2, 3]}}
+    defs = {
+        "Grade": {"type": "integer", "enum": [1, 2, 3]},
+        "Size": {"type": "integer", "minimum": 0, "maximum": 90, "multipleOf": 1.5},
+    }
     row = {"$defs": defs, "type": "object", "properties": {"x": node}, "required": ["x"]}
     assert read_code_book(row).domain()[0]["x"] == expected
     rows = {"$defs": defs | {"Row": row}, "type": "array", "items": {"$ref": "#/$defs/Row"}}
@@ -261,7 +292,7 @@ def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
     )
     assert notes == (
         "Column 'n' is never empty by the description, and is in some rows: it may be empty.",
-        "The description does not say all of n: what is missing was read off the rows.",
+        "Not all of n could be taken from the description: what is missing was read off the rows.",
     )
     with pytest.raises(DomainError, match="no column 'gone'"):
         read_code_book({"properties": {"gone": {"enum": [1]}}}).domain(rows)
@@ -291,6 +322,30 @@ PANDERA: dict[str, tuple[dict[str, Any], Attribute]] = {
     "options": (
         {"dtype": "int64", "checks": {"greater_than": {"value": 0, "options": {}}, "less_than_or_equal_to": 9}},
         Attribute("x", "numeric", lower=1, upper=9, unit=1),
+    ),
+    "narrower": (
+        {"dtype": "int64", "checks": {"ge": -5, "in_range": {"min_value": 0, "max_value": 20}, "less_than": 13, "le": 14}},
+        Attribute("x", "numeric", lower=0, upper=12, unit=1),
+    ),
+    "narrower, excluded": (
+        {"dtype": "int64", "checks": {"gt": -1, "ge": -10, "lt": 13}},
+        Attribute("x", "numeric", lower=0, upper=12, unit=1),
+    ),
+    "one check twice": (
+        {
+            "dtype": "float64",
+            "le": 9,
+            "checks": [{"value": each, "options": {"check_name": "greater_than_or_equal_to"}} for each in (2, 1)],
+        },
+        Attribute("x", "numeric", lower=2, upper=9),
+    ),
+    "narrower days": (
+        {"dtype": "date", "checks": {"ge": "1970-01-01", "gt": "1970-01-01", "le": "1970-02-01", "lt": "1970-01-11"}},
+        Attribute("x", "date", lower=1, upper=9),
+    ),
+    "values of two checks": (
+        {"dtype": "str", "checks": [{"value": v, "options": {"check_name": "isin"}} for v in (["a", "b", "c"], ["c", "b"])]},
+        Attribute("x", "categorical", ("b", "c")),
     ),
     "days": (
         {"dtype": "datetime64[ns]", "checks": {"in_range": {"min_value": "1970-01-01 00:00:00", "max_value": "1970-01-11"}}},
@@ -359,6 +414,27 @@ UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
     ),
     "nullable": (node(**WHOLE, nullable=True), DIGITS, ["what 'nullable' says of it is not used"]),
     "exclusive": (node(**WHOLE, exclusiveMinimum=True), DIGITS, ["what 'exclusiveMinimum' says of it is not used"]),
+    "values of another type": (
+        node(type="integer", enum=[0, 1, None, "x", 2.0, True]),
+        Attribute("x", "categorical", (0, 1, 2)),
+        ["of its values those are left out that its type excludes: null, 'x', True"],
+    ),
+    "values and bounds": (
+        node(enum=[0, 1, 30], maximum=20),
+        Attribute("x", "categorical", (0, 1, 30)),
+        ["what 'maximum' says of it is not used"],
+    ),
+    "parts beside": (
+        node(**WHOLE, anyOf=[{"multipleOf": 3}, {"multipleOf": 5}]),
+        DIGITS,
+        ["what is said of it in parts was not put together"],
+    ),
+    "anything beside": (
+        node(**WHOLE, anyOf=[{"maximum": 3}, {"description": "the others"}]),
+        DIGITS,
+        ["what is said of it in parts was not put together"],
+    ),
+    "nothing beside": (node(**WHOLE, anyOf=[{"title": "one"}, {"title": "other"}]), DIGITS, []),
     "nothing": (node(**WHOLE, exclusiveMinimum=False, exclusiveMaximum=False, nullable=False), DIGITS, []),
 }
 
@@ -371,6 +447,34 @@ def test_what_a_description_says_and_is_not_used_is_told(name: str) -> None:
     assert domain["x"] == expected
     assert said[: len(notes)] == tuple(f"Column 'x': {note}." for note in notes)
     assert len(said) == len(notes) + (rows is not None)
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        (
+            {"minimum": 0, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+            "what is said of it in parts was not put together",
+        ),
+        ({"type": "string", "allOf": [{"type": "integer"}]}, "what is said of it in parts was not put together"),
+        ({"type": "string", "formatMinimum": "1970-01-01"}, "what 'formatMinimum' says of it is not used"),
+    ],
+)
+def test_what_is_not_plain_is_told_and_read_off_the_rows(said: dict[str, Any], note: str) -> None:
+    domain, notes = read_code_book(node(**said)).domain(dpsyn.read_table(pd.DataFrame({"x": ["a", "b", "c"] * 9})))
+    assert domain["x"] == Attribute("x", "categorical", ("a", "b", "c"))
+    assert f"Column 'x': {note}." in notes
+    assert notes[-1] == "Not all of x could be taken from the description: what is missing was read off the rows."
+
+
+def test_parts_deep_inside_parts_take_no_time() -> None:
+    deep: dict[str, Any] = WHOLE
+    for _ in range(18):
+        deep = {"anyOf": [deep, {"type": "null"}]}
+    (said,) = read_code_book(node(**deep)).columns.values()
+    assert (said.lower, said.upper, said.missing) == (0, 9, True)
+    with pytest.raises(DataError, match="nested too deeply"):
+        read_code_book(node(allOf=[{"$ref": "#/properties/x"}]))
 
 
 def test_columns_are_chosen_by_name() -> None:
