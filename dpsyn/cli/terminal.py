@@ -242,11 +242,11 @@ def written(
     Args:
         paths: to write.
         force: write over what is there, but for what is ``read``: private rows are nowhere else, perhaps.
-        read: files that the command reads, and folders, into which nothing is written.
+        read: files that the command reads, and folders, into which nothing is written that would be read.
 
     Raises:
         UsageError: two are one file.
-        DataError: one is there already, is or lies in what is read, or cannot be written.
+        DataError: one is there already, is a part of what is read, or cannot be written.
     """
     made: dict[Path, tuple[int, ...] | None] = {}
     places: list[Path] = []
@@ -270,8 +270,9 @@ def written(
             real = Path(os.path.realpath(path))
             if real in inputs or _which(real) in marks:
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
-            if not marks.isdisjoint(map(_which, (*real.parents, *Path(os.path.abspath(path)).parents))):
-                raise DataError(f"{quoted(str(path))} lies in the folder that is read here: take another place to write")
+            inside = not marks.isdisjoint(map(_which, (*real.parents, *Path(os.path.abspath(path)).parents)))
+            if inside and path.name.lower().endswith((".parquet", ".pq")):
+                raise DataError(f"{quoted(str(path))} would be read here as part of the folder: take another place to write")
             if real in places:
                 raise click.UsageError(f"{quoted(str(path))} is to be written twice: take two files")
             places.append(real)
