@@ -63,6 +63,8 @@ def test_typed_in_statistics(open_page):
     assert metric(app, "Bits") == "10,000"
     assert app.table[0].value["Required"].str.contains("10[⁰¹²³⁴⁵⁶⁷⁸⁹]{3}").any()
     assert [m.label.split(",")[0] for m in app.metric][:2] == ["Rows", "Bits of a row"]  # nobody knows the columns
+    app.number_input(key="f_p").set_value(1).run()
+    assert metric(app, "Commonest row").startswith("50")  # of the rows of one bit, half are equal at least
 
 
 @pytest.mark.parametrize("floor", [0.01, 0.5])
