@@ -17,6 +17,7 @@ from dpsyn.notation import counted, percent, short
 
 Grade = Literal["good", "fair", "bad", "cannot be judged"]
 """As good as real rows for most purposes; usable with care; not usable; real rows give nothing to measure it by."""
+_BADNESS: Mapping[Grade, int] = {"good": 0, "cannot be judged": 0, "fair": 1, "bad": 2}
 _NEAR, _FAR = 1.5, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad."""
 _SMALL, MIDDLE, _LARGE = 0.02, 0.10, 0.30
@@ -97,6 +98,7 @@ def _tables(report: Report) -> Finding | None:
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
     small = error <= _SMALL
     if alone is not None and error > (_LOST if small else _KEPT) * alone:
+        no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
         if error >= _TWICE * alone and not small:
@@ -107,13 +109,15 @@ def _tables(report: Report) -> Finding | None:
             said += "cannot be judged"
             grade = "cannot be judged" if grade == "good" else grade
         elif small:
-            said += ". It is no closer than such rows, so relations, which are weak here, are not kept"
+            said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
             grade = "fair"
         elif error >= _LOST * alone and error <= near:
-            said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
+            said += f". It is {no} closer than such rows"
+            if fresh is not None and fresh >= _LOST * alone:
+                said += ", but nor is a fresh sample: whether relations are kept cannot be told"
             grade = "fair"
         elif error >= _LOST * alone:
-            said += ". It is no closer than such rows"
+            said += f". It is {no} closer than such rows"
             grade = "bad"
         elif grade == "good":
             grade = "fair"
@@ -160,7 +164,8 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
     guessed = constant.get(first, 0.0)
     reached = guessed if best is None else best.measures[first]
-    spread = math.sqrt(guessed * (1 - guessed) / rows) if first == "accuracy" else 0.0
+    # Of a small R² the standard error is about half of 1/√rows.
+    spread = (math.sqrt(guessed * (1 - guessed)) if first == "accuracy" else 0.5) / math.sqrt(rows)
     if reached > guessed + _CHANCE * spread:
         return first, reached, guessed, (reached - guessed) / spread if spread else math.inf
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
@@ -226,13 +231,14 @@ def _numbers(report: Report) -> Finding | None:
 
 def _torn(report: Report) -> str:
     """The correlation of two columns of numbers that is furthest off, in words, where it is by far more than chance."""
-    counts = report.n, report.release.rows
+    filled = {found.column: (1 - found.real_empty, 1 - found.empty) for found in report.values}
     for name, found in report.release.correlations.items():
         if not found.worst:
             continue
         one, other = found.worst
         pair = [float(np.nan_to_num(side[one][other])) for side in (found.real, found.rows)]
-        chance = _BY_CHANCE * math.hypot(*((1 - r**2) / math.sqrt(n) for r, n in zip(pair, counts, strict=True)))
+        known = [n * a * b for n, a, b in zip((report.n, report.release.rows), filled[one], filled[other], strict=True)]
+        chance = _BY_CHANCE * math.hypot(*((1 - r**2) / math.sqrt(max(n, 1)) for r, n in zip(pair, known, strict=True)))
         fresh = None if report.noise_floor is None else report.noise_floor.correlations.get(name)
         if found.largest > _FAR_CORRELATION + max(chance, 0.0 if fresh is None else fresh.largest):
             real, made = (short(value, 3) for value in pair)
@@ -266,8 +272,8 @@ def advice(reports: Mapping[str, Report]) -> str:
     """What to do next, from the best of the releases."""
     ordered = ranking(reports)
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
-    # Of those whose tables are as good as the closest ones, the closest whose worst finding is least bad.
-    same = [name for name in ordered if found[name]["tables"] == found[ordered[0]]["tables"]]
+    # Of those whose tables are no worse than the closest ones, the closest whose worst finding is least bad.
+    same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[found[ordered[0]]["tables"]]]
     best = min(same, key=lambda name: _worst_of(found[name]))
     grades, others = found[best], [name for name in ordered if name != best]
     if grades["tables"] == "bad":
@@ -275,7 +281,8 @@ def advice(reports: Mapping[str, Report]) -> str:
     alike = [
         name
         for name in others
-        if table_error(reports[name]) < _ALIKE * table_error(reports[best]) and _worst_of(found[name]) <= _worst_of(grades)
+        if table_error(reports[name]) < _ALIKE * table_error(reports[best])
+        and all(_BADNESS[grade] <= _BADNESS[grades.get(about, "good")] for about, grade in found[name].items())
     ]
     degree = _degree(reports[best])
     if others:
@@ -305,4 +312,4 @@ def advice(reports: Mapping[str, Report]) -> str:
 
 
 def _worst_of(grades: Mapping[str, Grade]) -> int:
-    return max({"bad": 2, "fair": 1}.get(grade, 0) for grade in grades.values())
+    return max(_BADNESS[grade] for grade in grades.values())

@@ -26,8 +26,8 @@ LEAST_COMMON = 0.01
 """Share from which a value counts as a common one."""
 MOST_CORRELATED, MOST_IN_RATIOS = 60, 10_000
 """Columns whose correlations are looked at, and rows whose correlation ratios are; of more some are left out."""
-_MOST_PARTS = 32
-"""Into so many parts a column is cut for them, or fewer: half of the root of the rows."""
+_MOST_PARTS, _LEAST_IN_A_PART = 32, 4
+"""Into so many parts a column is cut for them, or fewer: half of the root of its values."""
 _CONSTANT = 1e-12
 """Share of a sum of squares below which what is left about the mean is rounding."""
 _LOST_SHARE, _FAR_MEAN, _FAR_LAW, _FAR_DEVIATION = 0.05, 0.25, 0.1, 1.5
@@ -178,10 +178,11 @@ def correlations(table: Table, rows: Table) -> dict[str, Correlation]:
     columns.
 
     The correlation ratio finds relations that are no lines, as of a season: it is the root of the share of one column's
-    variance that its means explain where the other one is cut into parts of about as many real rows each; the larger of both
-    ways (Pearson 1905). Of each pair the rows count in which neither cell is empty; ranks are among all values of a column,
-    and of more than :data:`MOST_IN_RATIOS` rows some are drawn for the ratios. Of more than
-    :data:`MOST_CORRELATED` columns so many are taken at even distances. Nothing with fewer than two columns.
+    variance that its means explain where the other one is cut into parts of about as many real rows each, less what they
+    explain by chance (Pearson 1905, Kelley 1935); the larger of both ways. Of each pair the rows count in which neither cell
+    is empty; ranks are among all values of a column, and of more than :data:`MOST_IN_RATIOS` rows some are drawn for the
+    ratios. Of more than :data:`MOST_CORRELATED` columns so many are taken at even distances. Nothing with fewer than two
+    columns.
     """
     columns = [attribute for attribute in table.domain.attributes if attribute.is_binned]
     if len(columns) < 2:
@@ -195,15 +196,25 @@ def correlations(table: Table, rows: Table) -> dict[str, Correlation]:
         tables = [pd.DataFrame(_coefficients(side), index=names, columns=names) for side in prepared]
         found[name] = Correlation(*tables)
     some = [np.random.default_rng(0).permutation(side)[:MOST_IN_RATIOS] for side in values]
-    parts = min(_MOST_PARTS, max(2, math.isqrt(min(map(len, some))) // 2))
-    known = (column[~np.isnan(column)] for column in some[0].T)
-    cuts = [np.unique(np.quantile(column, np.arange(1, parts) / parts)) if len(column) else column for column in known]
+    cuts = [_cuts(*(column[~np.isnan(column)] for column in both)) for both in zip(*(side.T for side in some), strict=True)]
     tables = [pd.DataFrame(_ratios(side, cuts), index=names, columns=names) for side in some]
     return found | {"correlation ratio": Correlation(*tables)}
 
 
+def _cuts(real: Floats, other: Floats) -> Floats:
+    """Where a column is cut into parts of about as many real values each; one that is common is a part of its own."""
+    if not len(real):
+        return real
+    parts = min(_MOST_PARTS, max(2, math.isqrt(min(len(real), len(other))) // 2))
+    at, times = np.unique(np.quantile(real, np.arange(parts + 1) / parts, method="nearest"), return_counts=True)
+    return np.unique(np.append(at, np.nextafter(at[times > 1], -math.inf)))
+
+
 def _ratios(values: Floats, cuts: Sequence[Floats]) -> Floats:
-    """The correlation ratio of every pair of columns, each cut at its own values: q × q of n × q."""
+    """The correlation ratio of every pair of columns, each cut at its own values: q × q of n × q.
+
+    Less what parts explain by chance (Kelley 1935); NaN where a pair has fewer than :data:`_LEAST_IN_A_PART` rows a part.
+    """
     from scipy import sparse
 
     there, scaled = _scaled(values)
@@ -218,7 +229,11 @@ def _ratios(values: Floats, cuts: Sequence[Floats]) -> Floats:
             overall = all_of_them / counts.sum(axis=0)
             variance = squares - overall
             variance[~(variance > _CONSTANT * squares)] = np.nan
-            found[j] = np.sqrt(np.clip((np.nansum(sums**2 / counts, axis=0) - overall) / variance, 0, 1))
+            explained = (np.nansum(sums**2 / counts, axis=0) - overall) / variance
+            rows, filled = counts.sum(axis=0), (counts > 0).sum(axis=0)
+            explained = 1 - (1 - explained) * (rows - 1) / (rows - filled)
+            explained[rows < _LEAST_IN_A_PART * filled] = np.nan
+            found[j] = np.sqrt(np.clip(explained, 0, 1))
     found[~scaled.any(axis=0)] = np.nan  # a constant column tells nothing
     np.fill_diagonal(found, 1.0)
     return np.asarray(np.fmax(found, found.T))

@@ -86,7 +86,7 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
     found = card(made)["tables"]
     assert found[0] == grade
     assert "nothing to do with each other by" in found[1]
-    assert ("It is no closer than such rows." in found[1]) == (grade == "bad")
+    assert ("It is hardly closer than such rows." in found[1]) == (grade == "bad")
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def correlated(real: float, rows: float) -> Correlation:
     ("rows", "fresh", "grade"), [(0.71, 0.95, "good"), (0.69, 0.95, "fair"), (-0.95, 0.95, "fair"), (0.69, 0.80, "good")]
 )
 def test_a_correlation_that_is_lost_is_told(rows: float, fresh: float, grade: str) -> None:
-    made = report(0.01, values=(column("x", 0.01), column("y", 0.01)))
+    made = report(0.01, values=tuple(column(name, 0.01) for name in "xyz"))
     assert made.noise_floor is not None
     release = replace(made.release, correlations={"correlation": correlated(0.95, rows)})
     floor = replace(made.noise_floor, correlations={"correlation": correlated(0.95, fresh)})
@@ -331,6 +331,21 @@ def test_a_correlation_that_is_lost_is_told(rows: float, fresh: float, grade: st
     assert found[1].endswith(lost) == (grade == "fair")
     assert ("take care with its columns of numbers: another mechanism" in advice({"one": made})) == (grade == "fair")
     assert ("take it" in advice({"one": made})) == (grade == "good")
+
+
+def test_a_correlation_of_few_known_cells_is_no_lost_one() -> None:
+    values = tuple(replace(column(name, 0.01), real_empty=0.9, empty=0.9) for name in "xyz")
+    made = report(0.01, floor=None, values=values)
+    release = replace(made.release, correlations={"correlation": correlated(0.4, -0.1)})
+    assert card(replace(made, release=release))["numbers"][0] == "good"
+    full = replace(release, values=tuple(column(name, 0.01) for name in "xyz"))
+    assert card(replace(made, release=full))["numbers"][0] == "fair"
+
+
+@pytest.mark.parametrize(("real", "grade"), [(0.03, "cannot be judged"), (0.05, "fair"), (0.2, "good")])
+def test_a_small_share_of_variance_may_be_chance(real: float, grade: str) -> None:
+    made = scores({"ridge": real}, real=real, constant=-0.001, measure="R²")  # of 500 rows
+    assert card(report(0.01, prediction=made))["prediction"][0] == grade
 
 
 def test_a_handful_of_rows_says_nothing_of_numbers() -> None:
@@ -364,6 +379,8 @@ def test_the_smallest_error_of_tables_comes_first() -> None:
 
 
 TOO_FEW = replace(report(0.2, 0.2), independent=0.15)
+FAR = replace(report(0.015), release=closeness({2: 0.015, 3: 0.4}))
+"""Near on average, with a table that is far."""
 WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
 
 
@@ -382,6 +399,8 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ({"A": report(0.01), "B": report(0.021)}, "A is the best of these: take it"),
         ({"A": report(0.0024, prediction=WORSE), "B": report(0.0093)}, "B is the best of these: take it, or"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.05)}, "A is the best of these; do not rely on its predictions"),
+        ({"A": FAR, "B": report(0.018)}, "B is the best of these: take it, or"),
+        ({"A": report(0.09, prediction=WORSE), "B": report(0.11)}, "A is the best of these; do not rely on its predictions"),
         ({"A": report(0.01), "B": report(0.019, prediction=WORSE)}, "A is the best of these: take it"),
         (
             {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},

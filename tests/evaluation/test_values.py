@@ -169,14 +169,36 @@ def test_the_correlation_ratio_finds_a_season_that_no_line_shows():
     ratio = found["correlation ratio"]
     assert ratio.worst == ("a", "day")
     day = (real.frame["day"] - pd.Timestamp(0)).dt.days.to_numpy()
-    parts = pd.Series(np.searchsorted(np.unique(np.quantile(day, np.arange(1, 27) / 27)), day))
+    edges, times = np.unique(np.quantile(day, np.arange(28) / 27, method="nearest"), return_counts=True)
+    assert (times == 1).all()
+    parts = pd.Series(np.searchsorted(edges, day))
     a = real.frame["a"]
-    means = a.groupby(parts).transform("mean")
-    assert ratio.real.loc["day", "a"] == pytest.approx(means.std() / a.std())
+    left = ((a - a.groupby(parts).transform("mean")) ** 2).sum() / (len(a) - parts.nunique())
+    assert ratio.real.loc["day", "a"] == pytest.approx(math.sqrt(1 - left / a.var()))
     assert ratio.real.loc["day", "a"] == ratio.real.loc["a", "day"] > 0.85
     assert ratio.rows.loc["day", "a"] < 0.5
     assert ratio.real.loc["b", "a"] < 0.15  # nothing but chance
     assert np.diag(ratio.real).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_the_correlation_ratio_sees_common_values_at_either_end(mirrored: bool):
+    random = np.random.default_rng(0)
+    a = np.where(random.random(5_000) < 0.02, 0.0, 1.0)
+    frame = pd.DataFrame({"a": 1 - a if mirrored else a, "word": "a", "b": 7 * a, "day": pd.Timestamp(0)})
+    table = dpsyn.Table(frame, three(10, 0).domain)
+    assert correlations(table, table)["correlation ratio"].real.loc["a", "b"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("known", [50, 200, 2_000])
+def test_the_correlation_ratio_of_unrelated_columns_is_small_or_unknown(known: int):
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.normal(size=(10_000, 2)), columns=["a", "b"])
+    frame.iloc[known:] = np.nan
+    frame = frame.assign(word="a", day=pd.Timestamp(0))
+    table = dpsyn.Table(frame, three(10, 0).domain)
+    found = correlations(table, table)["correlation ratio"].real.loc["a", "b"]
+    assert np.isnan(found) or found < 4 / math.sqrt(known)
 
 
 def test_the_correlation_ratio_of_empty_and_constant_columns():
