@@ -108,7 +108,13 @@ class Engine(ABC):
         if pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is None:
             # DuckDB's own casts round to microseconds, and the end of a day into the next one.
             fine = f"epoch_ns({cell})"
-            return f"make_timestamp(({fine} - ({fine} % 1000 + 1000) % 1000) // 1000)"
+            floored = f"make_timestamp(({fine} - ({fine} % 1000 + 1000) % 1000) // 1000)"
+            # The last moments that nanoseconds reach, either way, are infinite to DuckDB.
+            ends = " ".join(
+                f"WHEN {cell} = '{end}' THEN make_timestamp({at})"
+                for end, at in (("infinity", (2**63 - 1) // 1000), ("-infinity", -(2**63 - 1) // 1000))
+            )
+            return f"CASE {ends} ELSE {floored} END"
         if self.collation is None or not (is_text(kind) or pa.types.is_dictionary(kind)):
             return cell
         return f'CAST({cell} AS VARCHAR) COLLATE "{self.collation}"'

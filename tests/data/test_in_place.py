@@ -276,10 +276,12 @@ def test_names_that_duckdb_does_not_tell_apart_are_refused(tmp_path):
         dpsyn.read_table(tmp_path / "x.csv", in_place=True)
 
 
-def test_the_last_nanosecond_of_a_day_is_of_that_day(tmp_path):
+@pytest.mark.parametrize("reach", [(), (1, -1)])
+def test_the_last_nanosecond_of_a_day_is_of_that_day(tmp_path, reach):
     day = 86_400 * 10**9
-    moments = pa.array([0, day - 1, -1, 5 * day, 5 * day + 400, -day, None], pa.timestamp("ns"))
-    parquet.write_table(pa.table({"x": moments, "y": pa.array([0, 1, 0, 1, 0, 1, 0])}), tmp_path / "m.parquet")
+    more = [end * (2**63 - 1) for end in reach]  # pd.Timestamp.max and .min
+    moments = pa.array([0, day - 1, -1, 5 * day, 5 * day + 400, -day, None, *more], pa.timestamp("ns"))
+    parquet.write_table(pa.table({"x": moments, "y": pa.array([0, 1] * (len(moments) // 2) + [0])}), tmp_path / "m.parquet")
     read = dpsyn.read_table(tmp_path / "m.parquet")
     counted = dpsyn.read_table(tmp_path / "m.parquet", in_place=True)
     assert counted.domain == read.domain
