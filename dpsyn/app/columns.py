@@ -51,9 +51,9 @@ def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
     cells are taken as others, now that the bounds and units are no more those that were read."""
     table, read = current.table, current.full.domain
     said = [] if current.sample is not None else doubts(table, names)
-    for name in names:
-        if name in table.domain and table.domain[name] != read[name]:
-            attribute = table.domain[name]
+    for name in filter(table.domain.__contains__, names):
+        attribute = table.domain[name]
+        if attribute.is_binned and attribute != read[name]:
             said += moved(attribute, table.frame[name]) if isinstance(table, Table) else beyond(attribute, table.ends(name))
     return escape.markdown(" ".join(said)) or None
 

@@ -133,9 +133,7 @@ def _take(context: Mapping[str, Any], table: AnyTable) -> None:
         ("target", current.target),
         ("held_out", current.held_out),
     }:
-        known = {**current.left_out, **{attribute.name: attribute for attribute in current.table.domain.attributes}}
-        left_out = {name: attribute for name, attribute in known.items() if name not in table.domain}
-        visit.use(current.changed(table=table, sources=sources, left_out=left_out, **changes))
+        visit.use(current.changed(table=table, sources=sources, **changes))
     else:
         visit.use(replace(current, sources=sources))
     page, then = context["then"]

@@ -271,7 +271,7 @@ def written(
             if real in inputs or _which(real) in marks:
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
             inside = not marks.isdisjoint(map(_which, (*real.parents, *Path(os.path.abspath(path)).parents)))
-            if inside and path.name.lower().endswith((".parquet", ".pq")):
+            if inside and path.name.lower().endswith((".parquet", ".pq")) and not path.name.startswith((".", "_")):
                 raise DataError(f"{quoted(str(path))} would be read here as part of the folder: take another place to write")
             if real in places:
                 raise click.UsageError(f"{quoted(str(path))} is to be written twice: take two files")
@@ -311,13 +311,14 @@ def _opened(path: Path, real: Path) -> tuple[int, ...]:
 
 
 def _all_read(inputs: Sequence[Path]) -> Iterator[Path]:
-    """What is read, and the files of folders, to which links may lead from there."""
+    """What is read, and the files of folders and where they lie, to which links may lead from there."""
     yield from inputs
     for folder in filter(os.path.isdir, inputs):
         from dpsyn.data.in_place import files_in
 
         with suppress(DataError):  # which is said when it is read
-            yield from map(Path, files_in(folder))
+            for file in map(Path, files_in(folder)):
+                yield from (file, file.parent)
 
 
 def _which(path: Path) -> tuple[int, ...] | None:

@@ -105,7 +105,7 @@ class Engine(ABC):
         kind, cell = self.schema.field(column).type, name_of(column)
         if pa.types.is_floating(kind):
             return self._without_nan(f"CAST({cell} AS DOUBLE)")
-        if pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is None:
+        if self._is_duckdb and pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is None:
             # DuckDB's own casts round to microseconds, and the end of a day into the next one.
             fine = f"epoch_ns({cell})"
             floored = f"make_timestamp(({fine} - ({fine} % 1000 + 1000) % 1000) // 1000)"
@@ -118,6 +118,10 @@ class Engine(ABC):
         if self.collation is None or not (is_text(kind) or pa.types.is_dictionary(kind)):
             return cell
         return f'CAST({cell} AS VARCHAR) COLLATE "{self.collation}"'
+
+    @property
+    def _is_duckdb(self) -> bool:
+        return False
 
     def _without_nan(self, number: str) -> str:
         # Where a Parquet file states bounds, DuckDB 2.0 takes no number to be NaN: it folds away isnan and comparisons.
@@ -201,6 +205,10 @@ class _DuckDB(Engine):
         counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
         counts[: len(found)] = found
         return counts
+
+    @property
+    def _is_duckdb(self) -> bool:
+        return True
 
     @property
     def _in_order(self) -> bool:
@@ -437,6 +445,10 @@ class Ibis(Engine):
         """Whether the engine has it at all: to one that has not, it may be 0."""
         (found,) = self.ask("SELECT CAST('NaN' AS DOUBLE) AS nan")["nan"].to_pylist()
         return isinstance(found, float) and math.isnan(found)
+
+    @property
+    def _is_duckdb(self) -> bool:
+        return str(self._live.get_backend().name) == "duckdb"
 
     @property
     def _postgres(self) -> bool:

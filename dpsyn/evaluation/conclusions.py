@@ -213,7 +213,7 @@ def _numbers(report: Report) -> Finding | None:
     figure = f"{kept} of {count} kept"
     few = f" {counted(hidden, 'column')} with too few values cannot be judged." if hidden else ""
     if not told:
-        chance = percent(min(1.0, *(errors.chance for errors in values)))
+        chance = percent(min(1.0, max(errors.chance for errors in values)))
         said = f"So few rows say nothing of columns of numbers: chance alone moves them by up to {chance}."
         return Finding("numbers", "cannot be judged", "too few rows", said)
     if not ruined:

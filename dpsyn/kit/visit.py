@@ -151,8 +151,11 @@ class Dataset:
         return [a.name for a in self.table.domain.attributes if a.is_constant] if bundled else self.table.single_valued
 
     def changed(self, **changes: Any) -> Dataset:
-        """A new revision; a target that is gone is replaced by the last suitable column."""
+        """A new revision; a target that is gone is replaced by the last suitable column, and what columns were that are left
+        out is remembered."""
         new = replace(self, **changes, revision=next_number("revision"))
+        known = {**self.left_out, **{attribute.name: attribute for attribute in self.table.domain.attributes}}
+        new = replace(new, left_out={name: known[name] for name in known if name not in new.table.domain})
         return new if new.target in new.classes else replace(new, target=new.classes[-1] if new.classes else None)
 
 

@@ -148,6 +148,8 @@ def test_a_column_that_is_taken_in_again_is_what_it_was() -> None:
     assert again.table.domain == known.project(["c0", "c2"])
     assert applied(again, c1=("use", True)).table.domain == known
     assert sources(visit.dataset()) == dict.fromkeys(("c0", "c1", "c2"), "code book")
+    other = visit.dataset().changed(table=again.table.project(["c0"]))  # as in a release that has c0 alone
+    assert other.left_out == {name: known[name] for name in ("c1", "c2")}
 
 
 def test_where_a_column_is_known_from_survives_later_edits() -> None:

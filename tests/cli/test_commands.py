@@ -430,6 +430,10 @@ def test_nothing_is_written_into_a_folder_that_would_be_read(here: Path) -> None
             said = run("generate", source, "-o", name, "--force", *QUICK, code=terminal.INPUT).stderr
             assert ("is what is read here" if name == "fol" else "would be read here as part of the folder") in said
         run("schema", source, "-o", "fol/s.json", "--force")
+    assert "would be read here" in run("schema", "fol", "-o", "elsewhere/new.parquet", code=terminal.INPUT).stderr
+    run("generate", "fol", "-o", "fol/_new.parquet", *QUICK)
+    (here / "fol" / "_new.parquet").unlink()
+    (here / "fol" / "_new.record.json").unlink(missing_ok=True)
     assert {path: path.read_bytes() for path in here.rglob("*.parquet")} == before
     assert not list(here.rglob("x.*"))
     run("generate", "fol", "-o", "elsewhere.csv", *QUICK)

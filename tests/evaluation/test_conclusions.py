@@ -357,6 +357,8 @@ def test_a_handful_of_rows_says_nothing_of_numbers() -> None:
     assert found[1].endswith("chance alone moves them by up to 82\N{NO-BREAK SPACE}%.")
     for rows, grade in ((64, "cannot be judged"), (65, "good")):
         assert card(report(0.01, values=(replace(column("x", 0.1), rows=rows),)))["numbers"][0] == grade
+    fewer = replace(few, rows=2)
+    assert card(report(0.01, values=(few, fewer)))["numbers"][1].endswith("by up to 100\N{NO-BREAK SPACE}%.")
     ruined, kept = column("y", 0.9), column("z", 0.02)
     for values, grade in (((few, ruined), "bad"), ((few, ruined, kept), "fair"), ((few, kept), "good")):
         found = card(report(0.01, values=values))["numbers"]
