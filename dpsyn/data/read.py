@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")
-_NO_NAME = "data"
 Wide = Literal["refuse", "leave_out"]
 Found = tuple[Table, tuple[str, ...]]
 """A table with its notes, and which of its columns look like identifiers and are to be left out."""
@@ -134,15 +133,15 @@ def read_all(
     wide = check_choices(domain, columns, wide)
     name = checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
-        return _from_frame(source, domain, name or _NO_NAME, columns, wide)
+        return _from_frame(source, domain, name or "data", columns, wide)
     data, file_name = _bytes_of(source)
-    title = name or file_name
+    title = name or file_name or "data"
     if data[:4] == PARQUET:
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
         check_memory(title, file.rows, len(file.names), file.text_bytes)
         return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes)
-    called = title if file_name == _NO_NAME else file_name
+    called = file_name or title
     if called.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(called)
     tabs, known = called.lower().endswith(TAB_NAMES), domain.names if domain is not None else ()
@@ -232,14 +231,14 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from error
     if isinstance(source, bytes | bytearray | memoryview):
-        return bytes(source), _NO_NAME
+        return bytes(source), ""
     if hasattr(source, "read"):
         try:
             content = source.read()
         except (OSError, ValueError) as error:
             raise DataError(f"the buffer cannot be read: {error}") from error
         title = getattr(source, "name", None)
-        title = Path(title).name if isinstance(title, str) and title else _NO_NAME
+        title = Path(title).name if isinstance(title, str) and title else ""
         if isinstance(content, str):
             try:
                 return content.encode("utf-8"), title

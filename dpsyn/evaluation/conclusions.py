@@ -157,8 +157,8 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
     """What predictions are judged by, what the best model and guessing reach in the real rows, and by how many standard
     errors that is more; 0 where it is not.
 
-    Accuracy, or R² of numbers. Of classes so rare that no model is more often right than guessing the commonest one it is
-    ROC-AUC, where that says more in the real rows than chance (standard error of Mann and Whitney).
+    Accuracy, or R² of numbers. Of two classes so unequal that no model is more often right than guessing the commoner one it
+    is ROC-AUC, where that says more in the real rows than chance (standard error of Mann and Whitney).
     """
     constant, rows = real.constant.measures, real.test_rows
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
@@ -170,7 +170,7 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
         return first, reached, guessed, (reached - guessed) / spread if spread else math.inf
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
     pairs = rows**2 * guessed * (1 - guessed)
-    if first == "accuracy" and ranked is not None and pairs:
+    if len(real.classes) == 2 and ranked is not None and pairs:
         beyond = (ranked.measures["ROC-AUC"] - 0.5) / math.sqrt((rows + 1) / 12 / pairs)
         if beyond > _CHANCE:
             return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, beyond

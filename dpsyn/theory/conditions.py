@@ -185,7 +185,8 @@ class Condition:
 
 
 NEXT_TO_NOTHING = 0.5
-"""A bound on the error of a share or of a statistic, from which on a theorem promises little."""
+"""Error of a share, or of a statistic in [-1, 1], from which on a promise says next to nothing: ignoring the data is
+within 1."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_o
 from dpsyn.theory.thresholds import p_threshold, single_change, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
-"""Error of a statistic in [-1, 1] from which on a promise says next to nothing: ignoring the data is within 1."""
 _Sides = Callable[[ReweightingSetting], tuple[float, float]]
 """ln of what there is and of what is required."""
 

@@ -39,7 +39,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
     ):
         box_note(settings)
         if not settings.box_exists:
-            empty("There is no density at this floor and ceiling.")
+            empty("No density fits: the ceiling must be at least 1 + floor.")
             return
         run = run_of(current, settings)
         left, right = st.columns([2, 3], gap="large")

@@ -115,7 +115,7 @@ def test_the_library_inside_and_feasibility_have_one_sigma(accountant: Accountan
 def test_an_accountant_that_cannot_reach_epsilon_has_no_line_and_says_why() -> None:
     points, notes = sigma_needed(DIGITS, 1.0, (4,))
     assert [point.accountant for point in points if point.accountant != "rdp"] == ["exact"]
-    assert notes == ("Published: ε stays above ln(1/δ)/3 ≈ 3.837 however large σ is.",)
+    assert notes == ("Published but wrong: ε stays above ln(1/δ)/3 ≈ 3.837 however large σ is.",)
 
 
 def test_large_data_get_fewer_points() -> None:
