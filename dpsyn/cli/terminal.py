@@ -261,17 +261,18 @@ def written(
         write_whole(files)
         made.update({path: _mark(path) for path in made})
 
+    files = [path for path in paths if path]
     inputs = [Path(os.path.realpath(one)) for one in read if one]
-    marks = set(map(_which, _all_read(inputs))) - {None}
+    marks = set(map(_which, _all_read(inputs))) - {None} if files else set()
     try:
-        for path in filter(None, paths):
+        for path in files:
             if str(path) == "-":
                 raise DataError("- is standard output, and this goes into a file: give it a name")
             real = Path(os.path.realpath(path))
             if real in inputs or _which(real) in marks:
                 raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
             inside = not marks.isdisjoint(map(_which, (*real.parents, *Path(os.path.abspath(path)).parents)))
-            if inside and path.name.lower().endswith((".parquet", ".pq")) and not path.name.startswith((".", "_")):
+            if inside and _is_data(path.name):
                 raise DataError(f"{quoted(str(path))} would be read here as part of the folder: take another place to write")
             if real in places:
                 raise click.UsageError(f"{quoted(str(path))} is to be written twice: take two files")
@@ -308,6 +309,12 @@ def _opened(path: Path, real: Path) -> tuple[int, ...]:
     except OSError as fault:
         raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
     return opened.st_dev, opened.st_ino, 0
+
+
+def _is_data(name: str) -> bool:
+    from dpsyn.data.in_place import is_data
+
+    return is_data(name)
 
 
 def _all_read(inputs: Sequence[Path]) -> Iterator[Path]:

@@ -64,6 +64,8 @@ class Parquet:
         import pyarrow.compute as pc
 
         names, found = [name for name in self.names if name in self.texts], 0
+        if not names:
+            return 0
         with self._open() as file:
             groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
             chunks = [group.column(i) for group in groups for i in range(group.num_columns)]

@@ -267,6 +267,19 @@ class Known(Cells):
         return Coded(self.cell)
 
 
+def in_microseconds(cell: str) -> str:
+    """SQL of DuckDB for a moment of nanoseconds, cut off to microseconds: its own casts round, the end of a day into the
+    next one."""
+    fine = f"epoch_ns({cell})"
+    floored = f"make_timestamp(({fine} - ({fine} % 1000 + 1000) % 1000) // 1000)"
+    # The last moments that nanoseconds reach, either way, are infinite to DuckDB.
+    ends = " ".join(
+        f"WHEN {cell} = '{end}' THEN make_timestamp({at})"
+        for end, at in (("infinity", (2**63 - 1) // 1000), ("-infinity", -(2**63 - 1) // 1000))
+    )
+    return f"CASE {ends} ELSE {floored} END"
+
+
 def numbers_of(attribute: Attribute, kind: pa.DataType, cell: str) -> Numbers | None:
     """How the cells of a column of numbers or dates are compared; None where its type has another order than its values."""
     if attribute.kind == "date":

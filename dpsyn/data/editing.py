@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,6 @@ _FIELDS = (
     "source",
     "bins",
 )
-NONE: Mapping[str, Attribute] = MappingProxyType({})
-"""No column was left out."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 READ_OFF = "read off these rows"
 _FEW_CATEGORIES = 20
@@ -62,7 +59,7 @@ def editor_lines(
     current: Domain,
     shown: Sequence[str] | None = None,
     sources: Mapping[str, str] | None = None,
-    left_out: Mapping[str, Attribute] = NONE,
+    left_out: Mapping[str, Attribute] | None = None,
 ) -> pd.DataFrame:
     """One line per column of the data, or of those ``shown``: what it is, what it costs, and what may be said of it.
 
@@ -74,7 +71,7 @@ def editor_lines(
         left_out: what columns were that are in use no more, by name.
     """
     lines = []
-    kept = {**left_out, **{attribute.name: attribute for attribute in current.attributes}}
+    kept = {**(left_out or {}), **{attribute.name: attribute for attribute in current.attributes}}
     costs = dict(zip(current.names, cell_shares(current), strict=True))
     for read in full.domain.attributes if shown is None else map(full.domain.__getitem__, shown):
         attribute = kept.get(read.name, read)
@@ -106,7 +103,9 @@ def _bound_text(attribute: Attribute, bound: float | None) -> str:
     return f"{bound:.15g}"
 
 
-def edited_domain(lines: pd.DataFrame, full: AnyTable, current: Domain, left_out: Mapping[str, Attribute] = NONE) -> Domain:
+def edited_domain(
+    lines: pd.DataFrame, full: AnyTable, current: Domain, left_out: Mapping[str, Attribute] | None = None
+) -> Domain:
     """The domain that edited lines describe; columns without a line stay as they are. Arguments as of :func:`editor_lines`.
 
     A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
@@ -121,7 +120,7 @@ def edited_domain(lines: pd.DataFrame, full: AnyTable, current: Domain, left_out
     }
     attributes = []
     for name in full.domain.names:
-        old = current[name] if name in current else left_out.get(name, full.domain[name])
+        old = current[name] if name in current else (left_out or {}).get(name, full.domain[name])
         if name not in edited:
             attributes += [old] if name in current else []
         elif edited[name]["use"]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from dpsyn.cells import is_unicode
 from dpsyn.data._delimited import check_distinct
 from dpsyn.data._frames import is_text, usable
-from dpsyn.data._sql import Integers, Numbers, Threshold, name_of, text
+from dpsyn.data._sql import Integers, Numbers, Threshold, in_microseconds, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
 MEMORY_LIMIT = "1GB"
@@ -106,15 +106,7 @@ class Engine(ABC):
         if pa.types.is_floating(kind):
             return self._without_nan(f"CAST({cell} AS DOUBLE)")
         if self._is_duckdb and pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is None:
-            # DuckDB's own casts round to microseconds, and the end of a day into the next one.
-            fine = f"epoch_ns({cell})"
-            floored = f"make_timestamp(({fine} - ({fine} % 1000 + 1000) % 1000) // 1000)"
-            # The last moments that nanoseconds reach, either way, are infinite to DuckDB.
-            ends = " ".join(
-                f"WHEN {cell} = '{end}' THEN make_timestamp({at})"
-                for end, at in (("infinity", (2**63 - 1) // 1000), ("-infinity", -(2**63 - 1) // 1000))
-            )
-            return f"CASE {ends} ELSE {floored} END"
+            return in_microseconds(cell)
         if self.collation is None or not (is_text(kind) or pa.types.is_dictionary(kind)):
             return cell
         return f'CAST({cell} AS VARCHAR) COLLATE "{self.collation}"'
@@ -419,7 +411,7 @@ class Ibis(Engine):
     def __init__(self, opened: Callable[[], Any], title: str) -> None:
         self.title, self._opened = title, opened
         with self._listening():
-            if (refused := _NOT_BY_IBIS.get(self._live.get_backend().name)) is not None:
+            if (refused := _NOT_BY_IBIS.get(self._backend)) is not None:
                 raise DataError(f"{title!r}: {refused}")
             self.schema = self._live.schema().to_pyarrow()
 
@@ -427,10 +419,14 @@ class Ibis(Engine):
     def _live(self) -> Any:
         return self._opened()
 
+    @property
+    def _backend(self) -> str:
+        return str(self._live.get_backend().name)
+
     @cached_property
     def grouping_sets(self) -> bool:
         """See :class:`Engine`."""
-        return str(self._live.get_backend().name) in _WITH_GROUPING_SETS
+        return self._backend in _WITH_GROUPING_SETS
 
     @property
     def collation(self) -> str | None:
@@ -448,11 +444,11 @@ class Ibis(Engine):
 
     @property
     def _is_duckdb(self) -> bool:
-        return str(self._live.get_backend().name) == "duckdb"
+        return self._backend == "duckdb"
 
     @property
     def _postgres(self) -> bool:
-        return str(self._live.get_backend().name) == "postgres"
+        return self._backend == "postgres"
 
     @property
     def parts_at_once(self) -> int:

@@ -43,6 +43,7 @@ from dpsyn.errors import DataError, quoted
 from dpsyn.notation import counted
 from dpsyn.table import Table
 
+_NO_DATA = (".", "_")
 _MOST_FILES = 20_000
 """Of all kinds, in a folder of Parquet files."""
 _MOST_GROUPED = 1_000_000
@@ -135,8 +136,13 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     return _of_text(path, domain, name or stem(path.name), columns, wide), ()
 
 
+def is_data(name: str) -> bool:
+    """Whether a file of this name is read where its folder is: of Parquet, and neither hidden nor beginning with _."""
+    return name.lower().endswith(PARQUET_NAMES) and not name.startswith(_NO_DATA)
+
+
 def files_in(folder: Path) -> list[str]:
-    """The Parquet files in a folder and in those inside it; what is hidden, or begins with _, is no data.
+    """The files in a folder and in those inside it that are data (:func:`is_data`); folders of such names are none.
 
     Links are followed, and each folder and each file is taken once, whatever names it has.
 
@@ -157,12 +163,11 @@ def files_in(folder: Path) -> list[str]:
                 f"the folder {str(folder)!r} holds more than {_MOST_FILES:,} files; name one with Parquet files only"
             )
         for path in entries:
-            if path.name.startswith((".", "_")):
+            if path.name.startswith(_NO_DATA):
                 continue
             mode, mark = _status(path)
             inside = stat.S_ISDIR(mode)
-            is_data = inside or (stat.S_ISREG(mode) and path.name.lower().endswith(PARQUET_NAMES))
-            if is_data and mark not in seen:
+            if (inside or (stat.S_ISREG(mode) and is_data(path.name))) and mark not in seen:
                 seen.add(mark)
                 (waiting if inside else found).append(path)
     if not found:

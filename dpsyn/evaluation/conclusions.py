@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from dpsyn.domain import listed
 from dpsyn.errors import quoted
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
@@ -80,12 +78,16 @@ def _degree(report: Report) -> int:
     return min(report.marginals, key=lambda degree: abs(degree - 2))
 
 
+def _columns(degree: int) -> str:
+    return "two columns" if degree == 2 else counted(degree, "column")
+
+
 def _tables(report: Report) -> Finding | None:
     if not report.marginals:
         return None
     degree = _degree(report)
     error = report.marginals[degree].mean
-    which = "Tables of two columns" if degree == 2 else f"Tables of {counted(degree, 'column')}"
+    which = f"Tables of {_columns(degree)}"
     floor, alone = report.noise_floor, report.independent if degree == 2 else None
     fresh = None if floor is None else floor.marginals[degree].mean
     said = f"{which} are off by {percent(error)} on average"
@@ -235,8 +237,7 @@ def _torn(report: Report) -> str:
     for name, found in report.release.correlations.items():
         if not found.worst:
             continue
-        one, other = found.worst
-        pair = [float(np.nan_to_num(side[one][other])) for side in (found.real, found.rows)]
+        (one, other), pair = found.worst, found.at_worst
         known = [n * a * b for n, a, b in zip((report.n, report.release.rows), filled[one], filled[other], strict=True)]
         chance = _BY_CHANCE * math.hypot(*((1 - r**2) / math.sqrt(max(n, 1)) for r, n in zip(pair, known, strict=True)))
         fresh = None if report.noise_floor is None else report.noise_floor.correlations.get(name)
@@ -284,13 +285,10 @@ def advice(reports: Mapping[str, Report]) -> str:
         if table_error(reports[name]) < _ALIKE * table_error(reports[best])
         and all(_BADNESS[grade] <= _BADNESS[grades.get(about, "good")] for about, grade in found[name].items())
     ]
-    degree = _degree(reports[best])
     if others:
         closest = f"{best} is the best of these"
     elif grades["tables"] == "good":
-        closest = (
-            f"{best} is close to the real rows in tables of {'two columns' if degree == 2 else counted(degree, 'column')}"
-        )
+        closest = f"{best} is close to the real rows in tables of {_columns(_degree(reports[best]))}"
     else:
         closest = f"{best} is to be used with care"
     if alike:

@@ -164,6 +164,12 @@ class Correlation:
         at = int(apart.argmax()) if len(apart) else -1
         return () if at < 0 else (str(self.real.columns[first[at]]), str(self.real.columns[second[at]]))
 
+    @property
+    def at_worst(self) -> tuple[float, float]:
+        """The coefficients of that pair, 0 where one is not defined."""
+        one, other = self.worst
+        return float(np.nan_to_num(self.real[one][other])), float(np.nan_to_num(self.rows[one][other]))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; what is not defined is None."""
         found = {"columns": list(self.real.columns), "worst": list(self.worst)}

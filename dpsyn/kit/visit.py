@@ -153,9 +153,10 @@ class Dataset:
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column, and what columns were that are left
         out is remembered."""
-        new = replace(self, **changes, revision=next_number("revision"))
+        table = changes.get("table", self.table)
         known = {**self.left_out, **{attribute.name: attribute for attribute in self.table.domain.attributes}}
-        new = replace(new, left_out={name: known[name] for name in known if name not in new.table.domain})
+        left_out = {name: attribute for name, attribute in known.items() if name not in table.domain}
+        new = replace(self, **changes, left_out=left_out, revision=next_number("revision"))
         return new if new.target in new.classes else replace(new, target=new.classes[-1] if new.classes else None)
 
 

@@ -204,6 +204,11 @@ class Headline:
     sentence: str
     level: Literal["good", "open", "bad"]
 
+    @classmethod
+    def of_little(cls, within: str, what: str) -> Headline:
+        """Of a bound that holds, and is :data:`NEXT_TO_NOTHING` or more."""
+        return cls(f"± {within}", f"Private. A theorem promises little: {what} within {within}.", "open")
+
 
 MARKS = {"good": "✓ private, the error is bounded", "open": "◇ private, without such a bound", "bad": "✗ not private"}
 """What a verdict's sign means, by the level of its headline."""

@@ -191,8 +191,7 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
     likely = f"with probability {rounded_down(max(0.0, 1 - 2 * used / setting.queries), 3)}"
     if all(c.holds for c in found):
         if setting.log_error >= math.log(NEXT_TO_NOTHING):
-            said = f"Private. A theorem promises little: {likely} every {of} within {within}."
-            return Headline(f"± {within}", said, "open")
+            return Headline.of_little(within, f"{likely} every {of}")
         return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the true share.", "good")
     if setting.log_error < 0 and within != "1":
         return Headline(

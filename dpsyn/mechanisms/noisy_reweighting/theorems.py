@@ -240,9 +240,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     if all(c.holds for c in found):
         within = rounded_up(8 * setting.accuracy, 3)
         if 8 * setting.accuracy >= NEXT_TO_NOTHING:
-            return Headline(
-                f"± {within}", f"Private. A theorem promises little: {likely} every {of} within {within}.", "open"
-            )
+            return Headline.of_little(within, f"{likely} every {of}")
         return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the data's.", "good")
     thresholds = [
         remedy for c in found if c.key != "promise" and (remedy := c.remedy("accuracy")) and remedy.side == "at_least"

@@ -219,7 +219,7 @@ def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], cla
         within, likely = rounded_up(4 * setting.floor, 3), rounded_down(max(success, 0.0), 3)
         of = f"with probability {likely} tables of {setting.degree} bits"
         if 4 * setting.floor >= NEXT_TO_NOTHING:
-            return Headline(f"± {within}", f"Private. A theorem promises little: {of} within {within}.", "open")
+            return Headline.of_little(within, of)
         return Headline(f"± {within}", f"Private, and {of} are within {within} of the data's.", "good")
     return Headline(f"ε = {claim}", f"Private: {rows} no more than that. But no accuracy is promised.", "open")
 

@@ -93,7 +93,8 @@ class NoiseInfo:
         )
 
 
-def _above(value: float, digits: int) -> str:
+def above(value: float, digits: int) -> str:
+    """:func:`rounded_up` as people write numbers: 1,000 and not 1e+03."""
     return short(float(rounded_up(value, digits)), digits)
 
 
@@ -185,7 +186,7 @@ def draw_noise(info: NoiseInfo) -> Any:
             "value": line.spent,
             "text": none
             if line.sigma is None
-            else f"σ = {format_log(math.log(line.sigma), 3, 'at_least')},  ε = {_above(line.spent or 0.0, 3)}",
+            else f"σ = {format_log(math.log(line.sigma), 3, 'at_least')},  ε = {above(line.spent or 0.0, 3)}",
         }
         for line in info.lines
     ]
@@ -281,8 +282,8 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> A
             "size": f"{part.size:,}",
             "rate": percent(part.rate, 3),
             "rows": f"{part.rows:,}",
-            "epsilon": _above(part.epsilon, 4),
-            "text": f"ε = {_above(part.epsilon, 3)}",
+            "epsilon": above(part.epsilon, 4),
+            "text": f"ε = {above(part.epsilon, 3)}",
             "share": f"l/N = {percent(part.rate, 3)}" if part.kind == INSIDE else "",
         }
         for at, part in enumerate(parts)
@@ -301,7 +302,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> A
         height={"band": 0.72},
         longest_name=160,
     )
-    subtitle = f"At σ = {_above(sigma, 3)}; dashed: asked for"
+    subtitle = f"At σ = {above(sigma, 3)}; dashed: asked for"
     return _layers.finish(chart, "Class by class", subtitle, legend_labels=list(colours), plot=max(26 * len(parts), 80))
 
 

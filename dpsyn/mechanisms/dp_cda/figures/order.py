@@ -14,9 +14,9 @@ from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, WORD, log_axis
 from dpsyn.mechanisms.dp_cda.accounting.plan import PlannedOrder, plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes
+from dpsyn.mechanisms.dp_cda.figures.noise import above
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import short
-from dpsyn.privacy.spec import rounded_up
 
 ORDERS = tuple(2**i for i in range(10))
 BETWEEN, WITHIN, PLANNED = "between class means", "variety inside a class", "most that variety can be (public)"
@@ -80,7 +80,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = Tru
             "y": math.log10(value),
             "series": name,
             "l": point.order_of_mixture,
-            "sigma": short(float(rounded_up(point.plan.noise_scale, 3)), 3),
+            "sigma": above(point.plan.noise_scale, 3),
             "ratio": short(value, 3),
         }
         for point in points
