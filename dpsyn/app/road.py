@@ -322,7 +322,6 @@ def compare(
     asked = {"target": target, "degrees": degrees, "models": models}
     context = {
         "done": take_comparison,
-        "revision": current.revision,
         "fingerprint": state.mark(),
         "numbers": {made.label: made.number for made in releases},
         **asked,

@@ -122,10 +122,16 @@ def rename(thing: Kept, name: str) -> None:
     change(thing, thing)
 
 
+def comparisons() -> dict[str, dict[str, Any]]:
+    """What was measured last in this visit, by the fingerprint of the rows that it is of."""
+    found: dict[str, dict[str, Any]] = st.session_state.setdefault("comparisons", {})
+    return found
+
+
 def comparison() -> dict[str, Any] | None:
     """What was measured in this visit of releases of the data as they are now: ``reports`` by label, and what was asked."""
-    found = st.session_state.get("comparison")
-    if found is None or found["revision"] != visit.dataset().revision:
+    found = comparisons().get(mark())
+    if found is None:
         return None
     reports = {one.label: found["reports"][one.number] for one in made() if one.number in found["reports"]}
     return {**found, "reports": reports} if reports else None

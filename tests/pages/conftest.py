@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -93,6 +94,11 @@ def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
         app.run()
         assert not app.exception, app.exception
     return app
+
+
+def last_measured(session: Any) -> dict[str, Any]:
+    """What a visit measured, of the rows that it measured last for the first time."""
+    return [*session["comparisons"].values()][-1]
 
 
 def press(app: AppTest, label: str) -> AppTest:

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn import Domain
 from dpsyn.mechanisms.registry import MECHANISMS
-from tests.pages.conftest import finish_job, other_rows, press
+from tests.pages.conftest import finish_job, last_measured, other_rows, press
 from tests.pages.test_experiments import quick
 
 
@@ -52,7 +53,9 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
         assert (table[f"{degree}-way mean"] <= table[f"{degree}-way max"]).all()
     # 15,000 rows at ε = 1 on 8 columns: noise costs something, but far less than DP-CDA's averages.
     assert 10 * table["2-way mean"].iloc[0] < table["2-way mean"].iloc[1]
-    reports = {made.label: app.session_state["comparison"]["reports"][made.number] for made in app.session_state["releases"]}
+    reports = {
+        made.label: last_measured(app.session_state)["reports"][made.number] for made in app.session_state["releases"]
+    }
     scores = next(iter(reports.values())).prediction
     assert scores.real.constant.measures["accuracy"] == pytest.approx(0.56, abs=0.05)
     # Errors, the worst table of three degrees, two releases and the floor as maps, scores, coefficients, one column.
@@ -67,6 +70,23 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     floor = next(c.value for c in app.caption if "Sampling noise is" in c.value)
     assert "5,000 held-out real rows against the 15,000" in floor
     assert "yardstick and no bound" in floor
+
+
+def test_what_was_measured_is_there_again_with_the_columns(open_page):
+    app = measure(generate(open_page("data"), "noisy_reweighting"))
+    (found,) = app.session_state["comparisons"].values()
+    whole = app.session_state["dataset"]
+    fewer = whole.table.with_domain(Domain.of(whole.table.domain.attributes[:4]))
+    app.session_state["dataset"] = replace(whole, table=fewer, target=None, revision=98)
+    app = measure(generate(app, "noisy_reweighting"))
+    app.session_state["dataset"] = replace(whole, revision=99)
+    app = app.switch_page("comparison.py").run()
+    assert not app.exception
+    assert len(app.session_state["comparisons"]) == 2
+    assert "nothing has been measured" not in " ".join(said.value.lower() for said in app.info)
+    table = next(shown.value for shown in app.dataframe if "2-way mean" in shown.value)
+    report = next(iter(found["reports"].values()))
+    assert table["2-way mean"].iloc[0] == pytest.approx(report.marginals[2].mean, rel=0.05)
 
 
 def test_releases_of_other_data_are_not_mixed_in(open_page):
@@ -188,7 +208,7 @@ def test_one_button_runs_and_measures_all_mechanisms_and_says_which_did_not_run(
     made = app.session_state["releases"]
     assert [one.release.mechanism for one in made] == [name for name in MECHANISMS if name != "private_sampling"]
     assert [one.release.guarantee.epsilon for one in made] == pytest.approx([1.0] * len(made), rel=0.02)
-    assert list(app.session_state["comparison"]["reports"]) == [one.number for one in made]
+    assert list(last_measured(app.session_state)["reports"]) == [one.number for one in made]
     assert "Not run at ε = 1: Private sampling (one row needs ε ≥ 2.08)." in [c.value for c in app.caption]
     shown = " ".join(m.value for m in app.markdown)
     assert not says_there_is_none(app)

@@ -11,7 +11,7 @@ import pytest
 import dpsyn
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.notation import percent
-from tests.pages.conftest import confirm, finish_job
+from tests.pages.conftest import confirm, finish_job, last_measured
 
 
 def wages(rows: int = 400) -> bytes:
@@ -74,7 +74,7 @@ def test_every_column_has_the_real_rows_the_release_and_the_yardstick(measured):
 def test_of_very_many_columns_those_that_are_furthest_are_in_the_table(measured, monkeypatch):
     from dpsyn.evaluation import tables
 
-    reports = {"one (no. 1)": measured.session_state["comparison"]["reports"][1]}
+    reports = {"one (no. 1)": last_measured(measured.session_state)["reports"][1]}
     gaps = {errors.column: errors.kolmogorov_smirnov for errors in next(iter(reports.values())).values}
     monkeypatch.setattr(tables, "MOST_COLUMNS", 1)
     assert set(tables.values_table(reports)["Column"]) == {max(gaps, key=gaps.__getitem__)}
@@ -95,7 +95,7 @@ def test_the_report_holds_values_correlations_and_predictions(measured):
     from dpsyn.app.lab.report import report_bytes
 
     state = measured.session_state
-    found = {"reports": {"one (no. 1)": state["comparison"]["reports"][1]}}
+    found = {"reports": {"one (no. 1)": last_measured(state)["reports"][1]}}
     text = report_bytes(state["dataset"], state["releases"], found, []).decode()
     for words in ("<th>Commonest</th>", "Rank correlation", "<th>Of which pair</th>", "<th>Mean absolute error</th>"):
         assert words in text

@@ -24,7 +24,7 @@ from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.feasibility import feasibility, verdict_markdown
 from dpsyn.mechanisms.registry import MECHANISMS
-from tests.pages.conftest import confirm
+from tests.pages.conftest import confirm, last_measured
 from tests.pages.test_settings_in_links import FEASIBILITY, MIXING, REWEIGHTING, SAMPLING, bound, protos
 from tests.pages.test_share import at
 
@@ -89,9 +89,11 @@ def visit() -> AppTest:
         models=("logistic regression",), progress=lambda *_: None,
     )  # fmt: skip
     app.session_state["releases"] = releases
-    app.session_state["comparison"] = {
-        "revision": current.revision, "reports": {1: reports[releases[0].label]}, "target": current.target,
-        "degrees": (1, 2), "models": ("logistic regression",),
+    app.session_state["comparisons"] = {
+        fingerprint(learn, held_out): {
+            "reports": {1: reports[releases[0].label]}, "target": current.target,
+            "degrees": (1, 2), "models": ("logistic regression",),
+        }
     }  # fmt: skip
     app.session_state["experiments"] = [experiment(1, current), experiment(2, None)]
     return app
@@ -210,7 +212,7 @@ def test_rows_as_csv_are_guarded_until_somebody_switches_it_off(visit: AppTest, 
 def test_exports_hold_no_mark_up_of_the_data(visit: AppTest) -> None:
     current = visit.session_state["dataset"]
     releases, experiments = visit.session_state["releases"], visit.session_state["experiments"]
-    found = {"reports": {releases[0].label: visit.session_state["comparison"]["reports"][1]}}
+    found = {"reports": {releases[0].label: last_measured(visit.session_state)["reports"][1]}}
     text = report_bytes(current, releases, found, experiments).decode()
     outside = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert "<b>" not in outside

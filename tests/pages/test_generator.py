@@ -9,7 +9,7 @@ import pytest
 
 from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, title
-from tests.pages.conftest import finish_job, other_rows
+from tests.pages.conftest import finish_job, last_measured, other_rows
 
 
 def messages(app):
@@ -133,7 +133,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     app.segmented_control(key="mechanism").set_value("mwem").run()
     app = run(app)
     assert card(app) != first
-    found = app.session_state["comparison"]["reports"]
+    found = last_measured(app.session_state)["reports"]
     assert list(found) == [made.number for made in app.session_state["releases"]]
     app = app.switch_page("comparison.py").run()
     said = " ".join(m.value for m in app.markdown)

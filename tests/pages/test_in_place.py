@@ -14,7 +14,7 @@ from dpsyn.app import opened
 from dpsyn.data import counted
 from dpsyn.data.in_place import Connection
 from tests.conftest import postgres_address
-from tests.pages.conftest import confirm, finish_job, press
+from tests.pages.conftest import confirm, finish_job, last_measured, press
 
 NO_COPIES = "an engine that has worked does not survive being copied"
 
@@ -78,7 +78,7 @@ def test_a_folder_of_parquet_files_walks_the_road(open_page, folder):
     app = finish_job(app)
     assert not app.error, app.error[0].value
     assert {"Error of tables", "Prediction"} <= {m.label for m in app.metric}
-    report = app.session_state["comparison"]["reports"][1]
+    report = last_measured(app.session_state)["reports"][1]
     assert report.n == 1_200
     app = app.switch_page("comparison.py").run()
     assert not app.exception, app.exception

@@ -10,7 +10,7 @@ import pytest
 
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Workspace
-from tests.pages.conftest import confirm, finish_job, press
+from tests.pages.conftest import confirm, finish_job, last_measured, press
 
 ROWS = load_sample("asia").take(np.arange(600)).frame
 
@@ -51,7 +51,7 @@ def kept_once(open_page, tmp_path_factory):
         app = finish_job(app.button(key="run").click().run())
         app = app.switch_page("comparison.py").run()
         app = finish_job(press(app, "Measure"))
-        return folder, app.session_state["comparison"]["reports"]
+        return folder, last_measured(app.session_state)["reports"]
 
     return make
 

@@ -73,10 +73,10 @@ def edit(things: Sequence[MadeRelease] | Sequence[Experiment], key: str, *, busy
 
 def take_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -> None:
     """Show what a comparison found, beside what was found of the same data before, and add it to the releases."""
-    before, same = st.session_state.get("comparison"), ("revision", "target", "degrees", "models")
-    kept = before["reports"] if before is not None and all(before.get(k) == context.get(k) for k in same) else {}
+    before = state.comparisons().get(context["fingerprint"])
+    kept = before["reports"] if before and all(before[k] == context[k] for k in ("target", "degrees", "models")) else {}
     new = {context["numbers"][label]: report for label, report in reports.items()}
-    st.session_state["comparison"] = {**context, "reports": {**kept, **new}}
+    state.comparisons()[context["fingerprint"]] = {**context, "reports": {**kept, **new}}
     for made in [made for made in state.made() if made.number in new]:
         report = new[made.number]
         measured = {
