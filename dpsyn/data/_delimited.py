@@ -58,7 +58,10 @@ class Delimited:
                 f"the first line says that {text.separator!r} separates the values; use one of {' '.join(',;|')} or tabs",
                 line=1,
             )
-        self.separator = text.separator or ("\t" if tabs else _guess_separator(text.open, text.first_line))
+        self._alike: list[str] = []
+        self.separator = text.separator or ("\t" if tabs else "")
+        if not self.separator:
+            self.separator, *self._alike = _guess_separators(text.open, text.first_line)
         self.names = _names(self._header(), text.first_line)
         if spaced := [name for name in known if name != name.strip() and name.strip() in self.names]:
             whole = [name if name in spaced else name.strip() for name in self._header(skip=False)]
@@ -204,7 +207,8 @@ class Delimited:
 
     def header_notes(self, first_row: Sequence[str]) -> tuple[str, ...]:
         """A hint that the first line may be a row (a name is a number and the cell of the first row below it is, too), or
-        that another character separates the values (it cuts the one name and the first row into equally many)."""
+        that another character separates the values (it cuts the one name and the first row, or all lines, into equally
+        many)."""
         for mark, by in _OTHER_SEPARATORS.items() if len(self.names) == 1 else ():
             parts = [len(text.split(mark if mark != " " else None)) for text in (self.names[0], first_row[0] or "")]
             if parts[0] == parts[1] > 1:
@@ -212,6 +216,12 @@ class Delimited:
                     f"The file was read as one column, {quoted(self.names[0])}. If {by} separate its values, put "
                     "commas in their place.",
                 )
+        for mark in self._alike[:1]:
+            taken, others = SEPARATORS[self.separator], SEPARATORS[mark]
+            return (
+                f"{taken.capitalize()} were taken to separate the values, but {others} cut all lines alike, too. If "
+                f"{others} separate them, write the line {quoted('sep=' + mark)} above the names.",
+            )
         number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
         pairs = zip(self.names, first_row, strict=True)
         values = [name for name, cell in pairs if number.fullmatch(name) and number.fullmatch(cell)]
@@ -274,22 +284,32 @@ def _quote_message(error: str, line: int) -> str:
     )
 
 
-def _guess_separator(text: Open, first_line: int) -> str:
-    """The candidate that cuts the first line, and then as many lines as possible, into equally many values."""
-    scores: dict[str, tuple[float, int]] = {}
+def _guess_separators(text: Open, first_line: int) -> list[str]:
+    """The candidate that cuts the first line, and then as many lines as possible, into equally many values; behind it those
+    that do as well.
+
+    Commas stand in names and numbers, too: where no cell holds more than one, another character goes before them.
+    """
+    scores: dict[str, tuple[bool, float, int]] = {}
     alone: dict[str, Counter[int]] = {}
     for separator in SEPARATORS:
+        strict = True
         try:
             widths = [len(cells) for _, cells in islice(_records(text, separator, first_line), _SAMPLE) if cells]
         except DataError:
             # A wrong separator makes nonsense of quotes; if the quotes themselves are wrong, the real reading says so.
-            widths = _raw_widths(text, separator)
+            strict, widths = False, _raw_widths(text, separator)
         if widths[0] > 1:
-            scores[separator] = (sum(w == widths[0] for w in widths) / len(widths), widths[0])
+            share = sum(w == widths[0] for w in widths) / len(widths)
+            scores[separator] = (strict and share == 1, share, widths[0])
         alone[separator] = Counter(widths[1:])
-    if scores:
-        return max(scores, key=lambda s: scores[s])
-    return _single(text, alone, first_line)
+    if not scores:
+        return [_single(text, alone, first_line)]
+    order = sorted(scores, key=lambda s: scores[s], reverse=True)
+    best = [s for s in order if scores[s][0]] or order[:1]
+    if best[0] == "," and best[1:] and scores[","][2] <= 2 * (scores[best[1]][2] - 1) + 1:
+        best[:2] = best[1], ","
+    return best
 
 
 def _first_lines(text: Open) -> list[str]:

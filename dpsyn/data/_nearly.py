@@ -25,7 +25,8 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
     ``kept``: how many of its first texts are there whatever its length.
     """
     texts = plainly(words.texts)
-    with_comma = matches(texts, COMMA_NUMBER) & matches(texts, ",[0-9]") & decimal_comma
+    commas = matches(texts, COMMA_NUMBER) & matches(texts, ",[0-9]")
+    with_comma = commas & decimal_comma
     numeric = matches(texts, NUMBER) | with_comma
     thousands, counts = matches(words.texts, THOUSANDS), words.counts()
     grouped = thousands & ~numeric
@@ -35,6 +36,11 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
 
     if grouped.any() and (numeric | thousands).all():
         return (f"Column {quoted(name)} was kept as text: remove the thousands separators of {some(grouped)}.",)
+    if commas.any() and not decimal_comma and (numeric | thousands | commas).all():
+        return (
+            f"Column {quoted(name)} was kept as text: if the commas of {some(commas)} are decimal, write points in their "
+            "place, or separate the values by semicolons.",
+        )
     first = words.texts.slice(0, kept)
     signed = np.flatnonzero(matches(first, WITH_SIGN))
     if len(signed) and (matches(first, WITH_SIGN) | (numeric | thousands)[: len(first)]).all():

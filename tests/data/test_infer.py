@@ -153,6 +153,8 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
             "numbers, remove the thousands separators of 2 cells, such as '1,234.5'",
         ),
         (["1 234", "2 000"], False, "thousands separators"),
+        (["1,00,000", "12,34,567", "45"], False, "the thousands separators of 2 cells, such as '1,00,000'."),
+        (["1,5", "2,25", "3"], False, "if the commas of 2 cells, such as '1,5' are decimal, write points"),
         (["1_000", "2_50"], False, "mixes numbers with other values, such as '2_50' (1)"),
         (["2020-01-01", "2020-01-02", "2020-02-30"], False, "Not a date: 1 cell, such as '2020-02-30'"),
         (

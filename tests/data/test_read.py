@@ -159,6 +159,26 @@ def test_separators_are_judged_by_many_lines() -> None:
     assert read("name;price, net\nx;1\ny;2\n") == {"name": ["x", "y"], "price, net": [1, 2]}
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "other"),
+    [
+        ("place;temp, C;wind, m/s\nA;1,5;3,2\nB;2,5;3,4\n", ("place", "temp, C", "wind, m/s"), "sep=,"),
+        ("name, first\tage\nX, Y\t23\nZ, Y\t31\n", ("name, first", "age"), "sep=,"),
+        ('"name, first";"age"\n"X, Y";"23"\n"Z, Y";"31"\n', ("name, first", "age"), ""),
+        ('"h, cm";"w, kg"\n"1,80";"75,5"\n"1,70";"65,5"\n', ("h, cm", "w, kg"), ""),
+        ("a;b,c,d,e\nx;y,1,2,3\nx;z,2,3,4\n", ("a;b", "c", "d", "e"), "sep=;"),
+    ],
+)
+def test_commas_of_names_and_numbers_separate_nothing_where_another_character_does(text, names, other) -> None:
+    table = read_table(text.encode())
+    assert table.domain.names == names
+    told = [note for note in table.notes if "separate the values" in note]
+    assert len(told) == bool(other)
+    if other:
+        assert other in told[0]
+        assert not any("separate the values" in note for note in read_table(f"{other}\n{text}".encode()).notes)
+
+
 def test_300_columns() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame(generator.normal(size=(200, 300)), columns=[f"c{i}" for i in range(300)])
