@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from dpsyn.domain import listed
 from dpsyn.errors import quoted
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
@@ -36,6 +38,8 @@ _HIDES = 0.25
 _BY_CHANCE, _FAR_CORRELATION = 3.0, 0.2
 """Standard errors of a correlation that are put down to chance, and the difference beyond them that is far."""
 _NAMED = 3
+_TWO = 2
+"""Columns of the largest tables whose errors a report holds one by one."""
 _HELP = "another mechanism, a larger ε, other bins or fewer columns may help"
 
 
@@ -103,7 +107,7 @@ def _tables(report: Report) -> Finding | None:
         no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
-        if error >= _TWICE * alone and not small:
+        if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
         elif alone <= _NEAR * chance:
@@ -128,14 +132,27 @@ def _tables(report: Report) -> Finding | None:
 
 
 def _worst_table(report: Report) -> str:
-    """The table of the most columns that is far worse than the worst one of a fresh sample, in words."""
+    """A table of the most columns that is far worse than a fresh sample's, in words: of one or two columns than the same
+    table, of more than the worst one."""
+    floor = report.noise_floor
     for degree in sorted(report.marginals, reverse=True):
-        found = report.marginals[degree]
-        floor = None if report.noise_floor is None else report.noise_floor.marginals.get(degree)
-        if found.max > (_LARGE if floor is None else max(MIDDLE, _FAR * floor.max)):
-            beside = "" if floor is None else f"; the worst of a fresh sample by {percent(floor.max)}"
-            named = listed(map(quoted, found.worst))
-            return f" The worst table of {counted(degree, 'column')}, {named}, is off by {percent(found.max)}{beside}."
+        worst, fresh = report.marginals[degree], None if floor is None else floor.marginals.get(degree)
+        named, off, beside, most = worst.worst, worst.max, "", _LARGE
+        if floor is not None and fresh is not None:
+            beside, most = f"; the worst of a fresh sample by {percent(fresh.max)}", max(MIDDLE, _FAR * fresh.max)
+        if floor is not None and degree <= _TWO:
+            measured = np.eye(len(report.pairwise), dtype=bool)
+            measured = measured if degree == 1 else np.triu(~measured)
+            ours, theirs = (np.where(measured, pairs, 0.0) for pairs in (report.pairwise, floor.pairwise))
+            chance = _FAR * math.hypot(report.n**-0.5, report.release.rows**-0.5)
+            allowed = np.maximum(_FAR * np.nan_to_num(theirs), max(MIDDLE, chance))
+            one, other = divmod(int(np.argmax(np.nan_to_num(ours) - allowed)), len(allowed))
+            named = tuple(report.pairwise.columns[[one, other]])[:degree]
+            off, most = float(ours[one, other]), float(allowed[one, other])
+            beside = f"; that of a fresh sample by {percent(float(theirs[one, other]))}"
+        if off > most:
+            which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, named))},"
+            return f" {which} is off by {percent(off)}{beside}."
     return ""
 
 

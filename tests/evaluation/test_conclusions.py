@@ -17,7 +17,9 @@ from dpsyn.evaluation.values import Correlation, ValueErrors
 
 def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) -> Closeness:
     found = {d: MarginalError(d, mean, mean, ("a", "b")[:d], 1, 1, None, (), 0) for d, mean in errors.items()}
-    return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
+    one, two = errors.get(1, 0.0), errors.get(2, np.nan)
+    pairs = pd.DataFrame([[one, two], [two, one]], index=["a", "b"], columns=["a", "b"])
+    return Closeness(1000, found, pairs, RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
 
 
 def report(
@@ -140,6 +142,21 @@ def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None,
     assert grades[-1] == 3
 
 
+def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample() -> None:
+    names = ["sick", "drug", "town", "street"]
+    pairs = np.array([[0.0, 0.5, 0.1, 0.1], [0.5, 0.0, 0.1, 0.1], [0.1, 0.1, 0.0, 0.6], [0.1, 0.1, 0.6, 0.0]])
+    ours, fresh = (pd.DataFrame(found, names, names) for found in (pairs, np.where(pairs == 0.5, 0.01, pairs)))
+    made = report(0.02, 0.03)
+    assert made.noise_floor is not None
+    floor, release = replace(made.noise_floor, pairwise=fresh), replace(made.release, pairwise=ours)
+    grade, said = card(replace(made, release=release, noise_floor=floor))["tables"]
+    assert grade == "fair"
+    assert "The worst table of 2 columns, 'sick', 'drug', is off by 50" in said
+    assert card(replace(made, release=replace(release, pairwise=fresh), noise_floor=floor))["tables"][0] == "good"
+    # In 20 rows as much is chance.
+    assert card(replace(made, n=20, release=replace(release, rows=20), noise_floor=floor))["tables"][0] == "good"
+
+
 def test_tables_are_told_beside_a_fresh_sample() -> None:
     (found,) = conclusions(report(0.045, 0.015))
     assert found.figure == "4.5\N{NO-BREAK SPACE}%"
@@ -206,6 +223,8 @@ def test_the_best_model_counts() -> None:
         (0.015, 0.017, 0.001, "good"),
         (0.0002, 0.0001, 0.00001, "fair"),
         (0.019, 0.017, 0.036, "cannot be judged"),
+        (0.039, 0.013, 0.063, "cannot be judged"),  # three times as far off, and nearer than a fresh sample
+        (0.100, 0.013, 0.063, "bad"),
     ],
 )
 def test_a_small_error_is_not_good_where_rows_without_relations_are_no_further_off(
