@@ -105,7 +105,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
     """
     environment = dict(os.environ, DPSYN_LOCAL="1")
     if file is not None:
-        path = Path(file).resolve()
+        path = Path(file).absolute()
         try:
             path.open("rb").close()
         except OSError as fault:
@@ -487,7 +487,7 @@ def experiment(
     plan, files = plan_of(grid)
     folder = Path(grid).with_suffix(".results") if output is None else output
     with terminal.written(table, figure, force=force, read=files) as write:
-        results, code = run(grid, plan, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
+        results, code = run(grid, plan, folder.absolute(), resume=resume, workers=workers, quiet=quiet)
         made: dict[Path, bytes] = {}
         if table is not None:
             from dpsyn import escape

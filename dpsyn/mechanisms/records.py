@@ -15,7 +15,7 @@ from typing import Any, NotRequired, TypedDict, get_args, get_type_hints
 from dpsyn import checks
 from dpsyn.cells import in_settings
 from dpsyn.display import PUBLIC, Shown
-from dpsyn.domain import Domain, listed
+from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, quoted, shown
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
@@ -88,7 +88,7 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
 
     Args:
         record: what :meth:`~dpsyn.mechanisms.base.Release.record` wrote.
-        domain: of the rows, where the record has none because nobody confirmed it as public.
+        domain: of the rows; needed where the record has none because nobody confirmed it as public, else the same.
 
     Raises:
         ParameterError: ``domain`` is none.
@@ -100,8 +100,10 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         found = checked(Record, record)
     except DataError as fault:
         raise DataError(f"this is no record of a run ({fault})") from fault
-    if domain is None and found.get("domain") is not None:
-        domain = Domain.from_dict(found["domain"])
+    if found.get("domain") is not None:
+        given, domain = domain, Domain.from_dict(found["domain"])
+        if given is not None and _unconfirmed(given) != _unconfirmed(domain):
+            return Recalibrated(Guarantee.from_dict(found["guarantee"]), contradiction="its domain is not the one given")
     refuted = found["mechanism"] in DEMONSTRATIONS
     if domain is None and not refuted:
         raise DataError(
@@ -137,6 +139,10 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
     if unsaid:
         return replace(outcome, contradiction=f"its claim takes for granted what it does not say: {unsaid[0]}")
     return outcome
+
+
+def _unconfirmed(domain: Domain) -> list[Attribute]:
+    return [replace(attribute, public=False) for attribute in domain.attributes]
 
 
 def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domain | None, rows: int) -> Recalibrated:

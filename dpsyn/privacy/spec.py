@@ -187,7 +187,7 @@ class Guarantee(Shown):
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         claim = f"{kind}-differentially private under {BETWEEN[self.neighbouring]}"
         if self.status == "demonstration":
-            claim = f"a demonstration without a guarantee (without a seed: {claim})"
+            claim = f"a demonstration without a guarantee (without a seed, and if its assumptions hold: {claim})"
         return readable(claim)
 
     @property

@@ -98,6 +98,14 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
         assert one in verify(lacking).contradiction
 
 
+def test_a_record_with_a_domain_is_of_no_other(record: dict[str, Any]) -> None:
+    same = [replace(attribute, public=False) for attribute in TABLE.domain.attributes]
+    assert verify(record, dpsyn.Domain.of(same)).holds
+    assert "its domain is not the one given" in verify(record, dpsyn.Domain.of(same[:-1])).contradiction
+    with pytest.raises(DpsynError):
+        verify(changed(record, domain={"columns": [{"name": "x"}]}), TABLE.domain)
+
+
 def test_a_record_without_its_domain_takes_it_from_outside(record: dict[str, Any]) -> None:
     bare = changed(record, domain=None)
     with pytest.raises(DataError, match="schema"):

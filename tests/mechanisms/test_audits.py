@@ -195,6 +195,16 @@ def test_ours_at_the_same_numbers_is_not_broken():
     assert not found.refuted
 
 
+@pytest.mark.parametrize(("sizes", "part"), [((3,) * 26, "scores of 325 pairs"), ((70,) * 6 + (10,) * 2, "merged")])
+def test_noise_that_hangs_on_earlier_noise_is_not_said_to_be_audited(sizes, part):
+    named = [Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)]
+    domain = Domain.of(named)
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(4.0), domain, 1000)
+    with pytest.raises(ParameterError, match=part) as caught:
+        audit_noisy_reweighting(mechanism, noise_factor=0.1)
+    assert caught.value.field == "mechanism"
+
+
 def test_wrong_input_names_the_field():
     with pytest.raises(ParameterError) as caught:
         audit_noisy_reweighting(reweighting(cube(2), "laplace"), noise_factor=0.0)

@@ -93,7 +93,8 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
 
 def guarantee(app: AppTest) -> list[str]:
     return inside(
-        words(app), r"The release will be \*\*(?:a demonstration without a guarantee \(without a seed: )?\(?([\d.]+)"
+        words(app),
+        r"The release will be \*\*(?:a demonstration without a guarantee \(without a seed[^:]*: )?\(?([\d.]+)",
     )
 
 

@@ -178,6 +178,7 @@ def test_a_demonstration_says_what_it_is_and_takes_nothing_for_granted_about_noi
     found = Guarantee(1.0, 0.0, "replace_one", "Theorem", assumptions=told).of_a_demonstration()
     assert found.assumptions == (DEMO_ASSUMPTION, "a", "b")
     assert found.of_a_demonstration() == found
+    assert "without a seed, and if its assumptions hold: 1-differentially" in str(found)
     assert str(found).startswith("a demonstration without a guarantee")
 
 

@@ -194,7 +194,7 @@ def _times(one: Try) -> str:
 
 def _few(one: Try) -> str:
     """Why the error is large where a mechanism makes few rows; nothing where it makes many."""
-    return f" (it makes only {counted(one.rows, 'row')} at this ε)" * (one.rows < 100)
+    return f" (it makes only {counted(one.rows, 'row')})" * (one.rows < 100)
 
 
 def below(tries: Sequence[Try]) -> str:

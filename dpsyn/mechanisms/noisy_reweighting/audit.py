@@ -1,4 +1,4 @@
-"""Noisy reweighting under audit: everything that gets noise, on the worst pair of tables; and what it claims at every δ."""
+"""Noisy reweighting under audit: all sums that get noise, on the worst pair of tables; and what it claims at every δ."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def audit_noisy_reweighting(
     """Audit all that gets noise on two tables that differ in one row: replaced by the one farthest from it, or added.
 
     Args:
-        mechanism: calibrated.
+        mechanism: calibrated; not one that chooses or merges tables by what the noise said before.
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one, to see
             that the audit finds the fault.
         keep_bits: whether the score of continuous noise keeps every bit, and so audits floating-point numbers too.
@@ -64,6 +64,9 @@ def audit_noisy_reweighting(
         raise ParameterError("noise_factor", noise_factor, "a number > 0")
     replaced = mechanism.guarantee.neighbouring == "replace_one"
     part_of = _part_of(mechanism)
+    if unheard := [part.name for i, part in enumerate(mechanism.ledger.parts) if i not in part_of]:
+        allowed = "a mechanism without tables that are chosen or merged by what the noise said before: they are not audited"
+        raise ParameterError("mechanism", f"one with {' and '.join(unheard)}", allowed)
     one, other = (_everything(mechanism, row) for row in worst_rows(mechanism))
     # Numbers that the neighbour does not move have one law on both tables and no part in the score.
     moved = np.flatnonzero(one != other if replaced else one)
