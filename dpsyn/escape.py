@@ -8,7 +8,7 @@ import html as _html
 import io
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,13 @@ class Lines(io.StringIO):
 def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
     """The rows as CSV, UTF-8; ``guarded``, no cell or heading of text is run by a spreadsheet (:func:`cell`)."""
     if guarded:
-        rows = rows.apply(lambda column: column if column.dtype.kind in "biufcmM" else column.map(cell))
+        from pandas import Series
+
+        def safe(column: pd.Series[Any]) -> pd.Series[Any]:  # not by its map, which makes floats of whole numbers
+            plain = column.dtype.kind in "biufcmM"
+            return column if plain else Series(list(map(cell, column)), column.index, object)
+
+        rows = rows.apply(safe)
         rows = rows.set_axis([str(cell(name)) for name in rows.columns], axis=1)
     lines = Lines(newline="")
     odd = any(map(_ODD_NAME.search, map(str, rows.columns)))

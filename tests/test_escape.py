@@ -96,6 +96,12 @@ def test_csv_guards_text_and_headings_alone():
     assert escape.csv(rows.iloc[:0]) == b"'=x,n,c\n"
 
 
+@pytest.mark.parametrize("guarded", [True, False])
+def test_whole_numbers_stay_whole_in_csv(guarded):
+    numbers = pd.DataFrame({"x": pd.Series([2**63 + 1, None, 0.5, pd.NA, 2**53 + 1], dtype=object)})
+    assert escape.csv(numbers, guarded=guarded) == b'x\n9223372036854775809\n""\n0.5\n""\n9007199254740993\n'
+
+
 def test_a_sentence_quotes_names_with_the_backslashes_that_they_have():
     name = "a\\b"
     frame = pd.DataFrame({name: ["x\\y", "z"]})

@@ -347,7 +347,9 @@ def generate(
             files[place] = made
         write(files)  # the record first, and not after rows that go to standard output
         if place is None:
-            sys.stdout.buffer.write(made)
+            rest = memoryview(made)
+            while rest:  # unbuffered output takes what there is room for
+                rest = rest[sys.stdout.buffer.write(rest) :]
         note_formulas(release.rows, guarded=guard)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}

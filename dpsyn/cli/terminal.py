@@ -289,7 +289,7 @@ def written(
             if own is not None and own == _mark(path):
                 Path(os.path.realpath(path)).unlink(missing_ok=True)
         if isinstance(fault, OSError) and fault.filename is None and fault.errno in _FULL:
-            names = ", ".join(quoted(str(path)) for path in filter(None, paths))
+            names = ", ".join(quoted(str(path)) for path in filter(None, paths)) or "standard output"
             raise DataError(f"{names} cannot be written: {fault.strerror}") from fault
         raise
 

@@ -83,10 +83,16 @@ class Delimited:
             return stream.read(3) == codecs.BOM_UTF8
 
     def _has_spaced_quotes(self) -> bool:
-        """Whether spaces stand before an opening quote, which only the strict reader skips."""
+        """Whether spaces stand before an opening quote, which only the strict reader skips; not inside a quoted cell."""
         pattern = re.compile(rb"(?:^|[\r\n]|" + re.escape(self.separator.encode()) + rb') +"')
         with self.text.open() as stream:
-            return any(pattern.search(b"".join(lines)) for lines in iter(lambda: stream.readlines(BLOCK), []))
+            if not any(pattern.search(b"".join(lines)) for lines in iter(lambda: stream.readlines(BLOCK), [])):
+                return False
+        try:
+            records = _records(self.text.open, self.separator, self.text.first_line, skip=False)
+            return any(re.match(' +"', cell) for _, cells in records for cell in cells)
+        except DataError:  # quotes after spaces are no quotes to this reader
+            return True
 
     def _rows(self, text: Open | None = None) -> Iterator[tuple[int, list[str]]]:
         """All rows by the strict reader, with the line on which each starts."""

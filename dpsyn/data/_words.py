@@ -60,9 +60,14 @@ _IN_FOREIGN = rf"[+-]?[0-9.,{_FOREIGN}]*[{_FOREIGN}][0-9.,{_FOREIGN}]*"
 WITH_SIGN = rf"^({_BEFORE}|{_BEHIND}|{_IN_FOREIGN}|[(][{_CURRENCY}]?{_BARE}[)]|{_BARE}-|\x{{2212}}{_BARE})$"
 """A number with a sign that is no part of it (a currency, per cent, brackets, a minus behind it or as printers set it), or
 in digits of another script."""
-CODE_LIKE = r"^[0-9]+[eE][0-9]+$"
-"""A number that programs write with a sign in the exponent, 1e+05, and that codes look like: 1E5."""
-DATE_LIKE = r"^([0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2}))([ ,T].*)?$"
+CODE_LIKE = r"^([0-9]+[eE][0-9]+|[+-]?0[0-9]+[.,][0-9]*)$"
+"""Numbers that programs write otherwise, 1e+05 and 1.11, and that codes look like: 1E5, 01.11."""
+_MONTH = "(?i:jan|feb|m[aeä][ryi]|apr|ju[nl]|aug|sep|o[ck]t|nov|de[cz])"
+DATE_LIKE = (
+    r"^([0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|[0-9]{1,2}[./-] ?[0-9]{1,2}[./-] ?([0-9]{4}|[0-9]{2})"
+    rf"|[0-9]{{1,2}}[ .-]*{_MONTH}[a-z]*[ .,-]*[0-9]{{2,4}}|{_MONTH}[a-z]*[.]? [0-9]{{1,2}},? [0-9]{{4}}"
+    r"|[0-9]{8}T[0-9]{4,6})([ ,T.].*)?$"
+)
 
 ISO = "ISO8601"
 """The way dates should be written: 2024-12-31, perhaps with a time."""

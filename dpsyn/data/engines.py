@@ -67,10 +67,12 @@ class Engine(ABC):
     Attributes:
         title: how to call the rows in messages.
         schema: of the rows, Arrow's.
+        notes: on how they are read.
     """
 
     title: str
     schema: pa.Schema
+    notes: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process needs, which opens a connection of its own."""
@@ -330,6 +332,13 @@ class Relation(_DuckDB):
 
     def __init__(self, relation: Any, title: str) -> None:
         self.title, self._relation = title, relation
+        for name, kind in zip(relation.columns, relation.types, strict=True):
+            if str(kind) == "UHUGEINT":
+                raise DataError(
+                    f"column {quoted(name)} has the type UHUGEINT, of which DuckDB hands on the largest numbers as others: "
+                    "cast it to VARCHAR in a query, or leave it out of it",
+                    column=name,
+                )
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
         _check_names(relation.columns, self.schema.names)
         hashes = f"SELECT CAST(sum(hash({ROWS})) AS VARCHAR) AS hashes FROM {ROWS}"
@@ -413,7 +422,11 @@ class Ibis(Engine):
         with self._listening():
             if (refused := _NOT_BY_IBIS.get(self._backend)) is not None:
                 raise DataError(f"{title!r}: {refused}")
-            self.schema = self._live.schema().to_pyarrow()
+            kinds = self._live.schema()
+            self.schema = kinds.to_pyarrow()
+        unknown = ", ".join(f"{quoted(name)} ({kind.raw_type})" for name, kind in kinds.items() if kind.is_unknown())
+        said = "were read as text; cast what are numbers or dates in a query"
+        self.notes = (f"Columns of types that are not known here {said}: {unknown}.",) if unknown else ()
 
     @cached_property
     def _live(self) -> Any:

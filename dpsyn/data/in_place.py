@@ -193,6 +193,7 @@ def _by_folders(folder: Path, files: Sequence[str], names: Sequence[str]) -> tup
 
 def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> Opened:
     names, notes = usable(engine.schema)
+    notes = (*engine.notes, *notes)
     check_shape(names, rows=1)
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:

@@ -375,6 +375,17 @@ def test_without_a_record_no_rows_are_written_over(here: Path) -> None:
     assert (here / "x.csv").read_text() == "mine"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limit on what a process writes")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_rows_that_standard_output_has_no_room_for_are_told(here: Path, unbuffered: str) -> None:
+    words = f"ulimit -f 8; exec {sys.executable} -m dpsyn.cli generate leute.csv --set rows=5000 -o - {' '.join(QUICK)}"
+    with (here / "x.csv").open("wb") as file:
+        surroundings = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        found = subprocess.run(["sh", "-c", words], stdout=file, stderr=subprocess.PIPE, env=surroundings, check=False)
+    assert found.returncode == terminal.INPUT
+    assert b"standard output cannot be written: File too large" in found.stderr
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
 def test_on_a_full_disk_what_was_there_stays(here: Path, name: str) -> None:
     def files() -> dict[str, bytes]:

@@ -84,6 +84,22 @@ def test_texts_that_a_collation_takes_for_the_same_are_different(
     assert counts == {"A": 1, "a": 2, "b": 3, "b ": 1, "ä": 1}
 
 
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
+def test_types_that_ibis_does_not_know_are_told(postgres: Any) -> None:
+    postgres.raw_sql(
+        "CREATE DOMAIN pg_temp.amount AS numeric(10, 2);"
+        "CREATE TEMP TABLE amounts AS SELECT (i % 40)::pg_temp.amount AS x, i % 3 AS k FROM generate_series(1, 300) i"
+    )
+    table = dpsyn.read_table(postgres.table("amounts"))
+    assert "read as text; cast what are numbers or dates in a query: 'x' (" in table.notes[0]
+
+
+def test_whole_numbers_that_duckdb_hands_on_as_others_are_refused() -> None:
+    with pytest.raises(DataError, match="'x' has the type UHUGEINT") as refused:
+        dpsyn.read_table(duckdb.sql("SELECT md5_number(i::VARCHAR) AS x, i % 2 AS k FROM range(4) t(i)"))
+    assert refused.value.column == "x"
+
+
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "C"])
 def test_an_engine_whose_collations_are_not_known_is_asked(collation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Relation, "collation", None)

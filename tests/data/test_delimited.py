@@ -4,11 +4,13 @@ import csv
 import io
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsyn
+from dpsyn import Attribute, Domain, escape
 from dpsyn.data._delimited import SEPARATORS, Delimited
 from dpsyn.data._text import look
 
@@ -48,6 +50,14 @@ def test_what_was_written_is_read(rows: list[list[str]], separator: str, ending:
 @pytest.mark.parametrize("text", ["c\n\ufeffz\nz\n\ufeffz\n", '\ufeffc\n\ufeffz\nz\n"\ufeffz"\n'])
 def test_a_mark_that_begins_a_cell_is_part_of_it(text: str) -> None:
     assert read_delimited(text.encode())[1] == [["\ufeffz", "z", "\ufeffz"]]
+
+
+def test_a_quote_after_a_separator_and_spaces_inside_a_cell_leaves_spaces_before_others() -> None:
+    texts = (" a", "a", 'say, "y"')
+    domain = Domain.of([Attribute("x", "categorical", texts), Attribute("k", "categorical", ("p", "q"))])
+    rows = pd.DataFrame({"x": [*texts] * 4, "k": ["p", "q"] * 6})
+    assert dpsyn.read_table(escape.csv(rows, guarded=False), domain=domain).frame["x"].tolist() == [*texts] * 4
+    assert read_delimited(b'x,k\na, "p, q"\nb, r\n')[1] == [["a", "b"], ["p, q", "r"]]
 
 
 def test_rows_are_found_again_by_line() -> None:
