@@ -146,7 +146,7 @@ def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """The three, and in a closed group the field; and what would help where the best of all is poor."""
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
     if any(offer.name == best and _is_poor(offer) for offer in found):
-        st.caption("Even the smallest error to expect is large: more rows, a larger ε or fewer columns would help.")
+        st.caption("Even the smallest error to expect may be large: more rows, a larger ε or fewer columns would help.")
     with st.expander("The field: other systems under the same budget", icon=":material/groups:", key="field_table"):
         _offers_table([offer for offer in found if offer.name in THE_FIELD], spec, best)
 
@@ -210,7 +210,9 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
 
 
 def _error(error: float, bound: str) -> str:
-    return "pairs are mostly lost" if error > _LOST else f"{percent(error)} {bound}"
+    if error > _LOST:
+        return "pairs are mostly lost" if bound == "or more" else "noise may drown most pairs"
+    return f"{percent(error)} {bound}"
 
 
 def make(current: Dataset, title: str, made_with: int | list[int] | None, task: str, **arguments: Any) -> None:

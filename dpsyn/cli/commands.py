@@ -391,8 +391,6 @@ def compare(
     """
     from dpsyn.evaluation.report import compare as compared
 
-    if real == STDIN and STDIN in (synthetic, holdout):
-        raise click.UsageError("standard input can be one table only")
     table = read(real, schema, columns)
     rows = read_over(synthetic, table.domain)
     held = None if holdout is None else read_over(holdout, table.domain)

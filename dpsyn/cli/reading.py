@@ -101,6 +101,10 @@ def bytes_of(source: str) -> bytes:
     if source == STDIN:
         if sys.stdin is None:
             raise DataError("standard input is closed, and nothing can be read there: name a file")
+        read_before = click.get_current_context().meta
+        if STDIN in read_before:
+            raise click.UsageError("standard input can be one thing only: name a file for the other")
+        read_before[STDIN] = True
         return within_memory(sys.stdin.buffer, "standard input")
     try:
         with Path(source).open("rb") as stream:

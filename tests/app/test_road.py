@@ -19,6 +19,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.private_sampling import _reduced_space
+from dpsyn.mechanisms.private_sampling.expectations import table_error
 from dpsyn.mechanisms.registry import MECHANISMS
 
 ASIA = visit.bundled("asia")
@@ -71,31 +72,38 @@ def test_the_error_to_expect_falls_with_the_budget() -> None:
     errors = []
     for epsilon in (0.1, 1.0, 10.0):
         error, bound = offered(ASIA, epsilon)["noisy_reweighting"].error or (np.nan, "")
-        assert bound == "from noise"
+        assert bound == "or less from noise"
         errors.append(error)
     assert 0 < errors[2] < errors[1] < errors[0]
 
 
-def test_the_error_of_private_sampling_is_that_of_few_rows_from_a_uniform_table() -> None:
-    """Against 30 rows drawn so, over the 4 cells of two columns with two categories."""
-    counts = np.random.default_rng(0).multinomial(30, [0.25] * 4, 20_000)
-    drawn = np.abs(counts / 30 - 0.25).sum(axis=1).mean() / 2
-    found = offered(table(3), 100.0)["private_sampling"]
-    error, bound = found.error or (np.nan, "")
-    assert found.rows == 30
+@pytest.mark.parametrize(("ceiling", "cells"), [(1.0001, 4), (2.0, 2), (4.0, 1), (50.0, 1)])
+def test_private_sampling_has_at_least_the_error_of_few_rows_in_as_few_cells_as_can_be(ceiling: float, cells: int) -> None:
+    """Against rows drawn so, of the 4 cells of two columns with two categories."""
+    config = dpsyn.PrivateSampling(floor=0.0001, ceiling=ceiling, rows=30)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1000.0), table(3).full.domain, n=1000)
+    counts = np.random.default_rng(0).multinomial(30, [1 / cells] * cells, 20_000)
+    drawn = np.abs(counts / 30 - 1 / cells).sum(axis=1).mean() / 2
+    error, bound = table_error(mechanism)
     assert bound == "or more"
-    assert error == pytest.approx(drawn, rel=0.05)
+    assert error == pytest.approx(drawn, rel=0.02, abs=1e-9)
 
 
 @pytest.mark.parametrize(
     ("found", "best"),
     [
-        ([Offer("a", error=(0.02, "from noise")), Offer("b", error=(0.01, "or more"))], "a"),
-        ([Offer("a", error=(0.02, "from noise")), Offer("b", error=(0.01, "from noise"))], "b"),
-        ([Offer("a", refused="too few rows", error=(0.01, "from noise")), Offer("b", error=(0.5, "from noise"))], "b"),
-        ([Offer("a"), Offer("b", error=(0.9, "from noise"))], "b"),
+        ([Offer("a", error=(0.02, "or less from noise")), Offer("b", error=(0.01, "or more"))], "a"),
+        ([Offer("a", error=(0.02, "or less from noise")), Offer("b", error=(0.01, "or less from noise"))], "b"),
+        (
+            [
+                Offer("a", refused="too few rows", error=(0.01, "or less from noise")),
+                Offer("b", error=(0.5, "or less from noise")),
+            ],
+            "b",
+        ),
+        ([Offer("a"), Offer("b", error=(0.9, "or less from noise"))], "b"),
         ([Offer("a", refused="no"), Offer("b")], "b"),
-        ([Offer("a"), Offer("b", error=(1.2, "from noise"))], "b"),  # of which something is known
+        ([Offer("a"), Offer("b", error=(1.2, "or less from noise"))], "b"),  # of which something is known
         ([Offer("a", refused="no"), Offer("b", refused="no")], "a"),
     ],
 )

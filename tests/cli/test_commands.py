@@ -182,7 +182,6 @@ def test_pipes(here: Path) -> None:
     run("generate", "-", "-o", "-", "--record", "r.json", *QUICK, stdin=data)
     assert (here / "r.json").stat().st_size
     run("generate", "leute.csv", "-o", "-", "--json", code=terminal.USAGE)
-    run("compare", "-", "-", code=terminal.USAGE)
 
 
 def test_machines_get_json(here: Path) -> None:
@@ -492,6 +491,15 @@ def test_where_standard_error_is_closed_all_is_done(here: Path, words: str) -> N
     )
     assert found.returncode in (terminal.DONE, terminal.NO)
     assert "error" not in json.loads(found.stdout)
+
+
+@pytest.mark.parametrize(
+    "words", ["compare - -", "compare leute.csv - --holdout -", "generate - -o x.csv --schema -", "schema - --from -"]
+)
+def test_standard_input_is_one_thing(here: Path, words: str) -> None:
+    rows = (here / "leute.csv").read_bytes()
+    assert "standard input can be one thing only" in run(*words.split(), code=terminal.USAGE, stdin=rows).stderr
+    assert not list(here.glob("x*"))
 
 
 @pytest.mark.parametrize("words", ["schema -", "generate - -o x.csv", "verify -"])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from opendp import measurements
 from scipy import stats
 
 from dpsyn.errors import ParameterError
@@ -134,6 +135,43 @@ def test_a_score_that_is_a_scale_higher_is_e_times_as_likely_however_large_that_
             else lambda scores, scale, count: [made.exponential_choice(scores, scale) for _ in range(count)]
         )
         assert 0.55 < np.mean(draw(scores, 2**power, 400)) < 0.9  # e/(1 + e), within six standard deviations
+
+
+SCALES = (0.3, 1.0, 3.0, 4.0, 4.5, 8.0, 100.0, 12_345.0, 2.0**20, 2.0**39, 2.0**40, 2.0**45, 2.0**50)
+
+
+@pytest.mark.parametrize(
+    ("maker", "name"),
+    [("make_laplace", "discrete_laplace"), ("make_gaussian", "discrete_gaussian"), ("make_noisy_max", "exponential_choice")],
+)
+def test_the_exact_samplers_get_the_scale_that_is_asked_for(maker, name, monkeypatch):
+    got, make = [], getattr(measurements, maker)
+    monkeypatch.setattr(measurements, maker, lambda *args, scale: got.append(scale) or make(*args, scale=scale))
+    for scale in SCALES:
+        getattr(NoiseSource(None), name)(np.arange(3), scale)
+    assert got == list(SCALES)
+
+
+def test_noise_on_the_grid_gets_the_grids_own_scale_whatever_the_scale_is(monkeypatch):
+    """The steps are held to rounding below; the noise is that of 2^40 steps, always."""
+    got = []
+    monkeypatch.setattr(NoiseSource, "discrete_gaussian", lambda self, steps, scale: got.append(scale) or steps)
+    for scale in SCALES:
+        NoiseSource(None).gaussian(np.zeros(2), scale)
+    assert got == [2.0**40] * len(SCALES)
+
+
+def test_many_choices_toss_coins_of_the_gaps_and_the_scale_that_is_asked_for(monkeypatch):
+    got = []
+
+    def tossed(gaps, scale):
+        got.append((set(gaps.tolist()), scale))
+        return np.ones(len(gaps), dtype=bool)
+
+    monkeypatch.setattr("dpsyn.privacy.noise.happens", tossed)
+    for scale in SCALES[1:]:
+        NoiseSource(None).exponential_choices(np.array([7, 10, 4]), int(scale), 5)
+    assert got == [({3, 0, 6}, int(scale)) for scale in SCALES[1:]]
 
 
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (3, 2)])

@@ -28,7 +28,7 @@ def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | Non
     """Mean total variation that the noise alone causes in a table of two columns. The fit averages part of it away and adds
     an error of its own, as do bins and rounding to rows. None where the largest tables that it releases are others."""
     degree, total = noise_on_tables(mechanism)
-    return (total / 2, "from noise") if total and degree == 2 else None
+    return (total / 2, "or less from noise") if total and degree == 2 else None
 
 
 def seconds(mechanism: NoisyReweightingMechanism) -> float:

@@ -16,11 +16,23 @@ _SHORT_WAIT = 30.0
 
 
 def table_error(mechanism: PrivateSamplingMechanism) -> tuple[float, str]:
-    """Mean total variation between a uniform table of two columns and that of k rows drawn from it: ½·√(2(c - 1)/(πk)) for
-    c cells. It is what few rows alone cause; what the box between floor and ceiling hides comes on top."""
+    """The least mean total variation between a table of two columns under a ceiling and that of k rows drawn from it. It is
+    what few rows alone cause; what the box between floor and ceiling hides comes on top.
+
+    Of c cells each has a share of ceiling/c at most, and rows vary least where as few cells as can be have all.
+    """
     cells = [math.prod(sizes) for sizes in combinations(mechanism.domain.shape[:_FEW], min(2, len(mechanism.domain)))]
-    k = mechanism.calibrated()["rows"]
-    return sum(min(1 - 1 / c, 0.5 * math.sqrt(2 * (c - 1) / (math.pi * k))) for c in cells) / len(cells), "or more"
+    ceiling = mechanism.config.ceiling
+    return sum(_variation(min(1.0, ceiling / c), mechanism.rows) for c in cells) / len(cells), "or more"
+
+
+def _variation(share: float, rows: int) -> float:
+    """Of as many cells of this share as make 1: Σ E|X/k - share|/2 for X of Binomial(k, share), by De Moivre's formula."""
+    most = math.floor(rows * share) + 1
+    if share == 1 or most > rows:
+        return 0.0
+    ways = math.lgamma(rows + 1) - math.lgamma(most + 1) - math.lgamma(rows - most + 1)
+    return most / (rows * share) * math.exp(ways + most * math.log(share) + (rows - most + 1) * math.log1p(-share))
 
 
 def seconds(mechanism: PrivateSamplingMechanism) -> float:
