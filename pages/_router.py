@@ -27,7 +27,7 @@ page = st.navigation(
     position="top",
 )
 if page == start and (taken or share.names_data()):
-    st.switch_page(data)  # also with a link from the time when the data stood on the first page
+    address.go(data, keep=True)  # also with a link from the time when the data stood on the first page
 if page != start:
     share.keep_data_in_address()
 with address.refusals(page.url_path):

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import columns, editor, opened, road
+from dpsyn.app import address, columns, editor, opened, road
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
@@ -79,7 +79,7 @@ with st.form(f"columns_{current.revision}", border=False):
 if go:
     editor.apply(current, lines, then="domain.py", target=target, held_out=held_out)
 if (place := editor.applied()) is not None:
-    st.switch_page(place)
+    address.go(place)
 learn, test = current.parts
 said = f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out."
 if not current.in_memory:

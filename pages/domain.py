@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpsyn.app import columns, editor, road
+from dpsyn.app import address, columns, editor, road
 from dpsyn.data.editing import READ_OFF, SOURCES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.notation import counted
@@ -41,8 +41,8 @@ if back or go:
     editor.apply(current, lines, source or READ_OFF, then="data.py" if back else "generator.py")
 if (place := editor.applied()) is not None:
     if place != "generator.py":
-        st.switch_page(place)
+        address.go(place)
     if columns.doubts_on(visit.dataset(), lines["column"]) not in (None, warned):
         st.rerun()  # it is said once; the next press goes on
     st.session_state.pop("newest", None)
-    st.switch_page(place)
+    address.go(place)

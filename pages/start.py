@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpsyn.app import start
+from dpsyn.app import address, start
 from dpsyn.kit.show import show_chart
 
 with st.container(key="start", gap="small"):
@@ -15,6 +15,6 @@ with st.container(key="start", gap="small"):
     )
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button("Use my data", type="primary", icon=":material/table:"):
-            st.switch_page("data.py")
+            address.go("data.py")
         if st.button("Teach me", icon=":material/school:"):
-            st.switch_page("lessons.py")
+            address.go("lessons.py")

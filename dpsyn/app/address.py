@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -55,6 +55,15 @@ def admit() -> None:
 def refuse(names: Iterable[str]) -> None:
     """Have :func:`refusals` name settings of the address that are no widget's and make no sense."""
     st.session_state[_ASKED][1].extend(names)
+
+
+def go(page: Any, *, keep: bool = False) -> NoReturn:
+    """Switch to a page, with an empty address; ``keep``: with what it says and no widget has taken up.
+
+    Streamlit refuses to clear the address where a widget of all pages is bound to it, but not to put another in its place.
+    """
+    said = {name: st.query_params.get_all(name) for name in st.query_params if name not in st.session_state}
+    st.switch_page(page, query_params=said if keep else {})
 
 
 def keep_shared() -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import SAMPLES
-from tests.pages.conftest import ROOT, confirm, finish_job
+from tests.pages.conftest import ROOT, confirm, finish_job, press
 
 
 def at(page: str, **query: str | list[str]) -> AppTest:
@@ -42,6 +42,24 @@ LINKS = {
     "feasibility of a published table": ("feasibility", {"f_data": ["ADULT"], "degree": "3"}),
     "inside dp-cda": ("inside", {"data": "digits", "inside_mechanism": "DP-CDA", "order": "8"}),
 }
+
+
+@pytest.mark.parametrize(("page", "button"), [("data", "Next"), ("domain", "Next"), ("domain", "Back"), ("start", "Teach")])
+def test_a_presentation_goes_on_by_a_pages_own_buttons(page: str, button: str) -> None:
+    app = press(at("start", present="true") if page == "start" else at(page, data="car", present="true"), button)
+    assert not app.exception
+    assert app.session_state["present"] is True
+
+
+def test_a_link_with_data_leads_from_start_to_data_with_all_that_it_says() -> None:
+    app = at("generator", data="car", present="true", epsilon="2").switch_page("start.py").run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Data"]
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
+    app.query_params.update({"data": "car", "epsilon": "2", "present": "true"})
+    app = app.run().switch_page("generator.py").run()
+    assert (app.session_state["dataset"].sample, app.session_state["epsilon"]) == ("car", 2.0)
+    assert app.session_state["present"] is True
 
 
 @pytest.mark.parametrize("name", LINKS)
