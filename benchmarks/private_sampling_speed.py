@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -23,7 +25,12 @@ from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem, Solution
+from dpsyn.solvers.operator import DenseOperator
 from dpsyn.solvers.shrinkage import least_shrinkage
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.solvers.reference import density_by_clarabel, shrinkage_by_highs
 
 BOXES = ((0.25, 2.0), (0.05, 75.0))
 REFERENCE_UP_TO = 300_000
@@ -74,9 +81,8 @@ def main() -> None:
     everything = parser.parse_args().all
     for name, sizes, codes, points in cases():
         basis = ContrastBasis(sizes, 2)
-        whole = MatchingProblem.dense(
-            basis.matrix(points),
-            np.full(len(points), 1 / len(points)),
+        whole = MatchingProblem(
+            DenseOperator(basis.matrix(points), np.full(len(points), 1 / len(points))),
             basis.means(codes),
             *BOXES[0],
             basis.sparse_matrix(points),
@@ -102,10 +108,10 @@ def main() -> None:
                 )  # type: ignore[misc]
             if not everything and basis.dimension * len(points) > REFERENCE_UP_TO:
                 continue
-            report("HiGHS", lambda linear=linear: least_shrinkage(linear, backend="reference"), 1)  # type: ignore[misc]
+            report("HiGHS", lambda linear=linear: shrinkage_by_highs(linear), 1)  # type: ignore[misc]
             report(
                 "Clarabel",
-                lambda quadratic=quadratic, target=target: closest_to_uniform(quadratic, target, backend="reference"),  # type: ignore[misc]
+                lambda quadratic=quadratic, target=target: density_by_clarabel(quadratic, target),  # type: ignore[misc]
                 1,
             )
 

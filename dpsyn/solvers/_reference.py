@@ -7,20 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from dpsyn.errors import ParameterError
 from dpsyn.solvers.matching import Floats, LinearAnswer, MatchingProblem
 
 HighsMethod = Literal["highs-ds", "highs-ipm"]
 """Dual simplex, or interior point with crossover."""
-LARGEST = 200_000_000
-"""Entries of W up to which the reference is asked at all."""
-
-
-def require_small(problem: MatchingProblem) -> None:
-    """Refuse a problem whose W is too large to be formed."""
-    count, points = problem.operator.shape
-    if count * points > LARGEST:
-        raise ParameterError("backend", "reference", f"W has {count * points:,} entries; it is formed up to {LARGEST:,}")
 
 
 def highs(problem: MatchingProblem, method: HighsMethod) -> LinearAnswer | str:

@@ -12,7 +12,7 @@ from dpsyn.errors import ParameterError, SolverError
 from dpsyn.solvers._chebyshev_interior import Pair, centre_path
 from dpsyn.solvers._reference import HighsMethod, solve_with_highs, weights_of
 from dpsyn.solvers.executors import one_blas_thread
-from dpsyn.solvers.matching import Backend, Floats
+from dpsyn.solvers.matching import Floats
 
 Matrix = Floats | sp.csr_array | sp.csc_array
 
@@ -71,14 +71,12 @@ def fit_density(
     matrix: Matrix,
     target: Floats,
     *,
-    backend: Backend = "structured",
     vertex: bool = False,
 ) -> DensityFit:
     """h minimising max_f |(A h)_f - y_f| over densities h >= 0, Σ h = 1 (Boedihardjo et al. 2021b, step 2).
 
-    ``"structured"`` is an interior-point method with F × F normal equations on the points that matter, the others being
-    priced (:mod:`dpsyn.solvers._chebyshev_interior`); HiGHS solves what it cannot.
-    ``"reference"`` hands the linear program to HiGHS: minimise t subject to -t <= A h - y <= t.
+    An interior-point method with F × F normal equations on the points that matter, the others being priced
+    (:mod:`dpsyn.solvers._chebyshev_interior`); HiGHS solves what it cannot.
 
     Where several densities are optimal they differ in which one they return: the interior point spreads the mass, a vertex
     sits on at most F + 1 points.
@@ -86,18 +84,15 @@ def fit_density(
     Args:
         matrix: A, statistic f of reduced-space point z, dense or sparse, shape (F, m).
         target: y, shape (F,).
-        backend: ``"structured"`` or ``"reference"``.
         vertex: whether the density must be a vertex of the set of optimal ones.
 
     Raises:
-        ParameterError: the shapes do not fit, a number is not finite, or there is no such backend.
+        ParameterError: the shapes do not fit, or a number is not finite.
         SolverError: no solver returned a density.
     """
     target = np.asarray(target, dtype=np.float64)
     _check(matrix, target)
-    if backend not in ("structured", "reference"):
-        raise ParameterError("backend", backend, "'structured' or 'reference'")
-    if backend == "reference" or len(target) > _MOST_STATISTICS:
+    if len(target) > _MOST_STATISTICS:
         return _reference_fit(matrix, target)
     fit = _structured_fit(matrix, target)
     if fit.status != "optimal":

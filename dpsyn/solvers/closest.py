@@ -8,16 +8,14 @@ import numpy as np
 
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.solvers._newton import Dual, NormalMatrix, Place
-from dpsyn.solvers._reference import clarabel, require_small
+from dpsyn.solvers._reference import clarabel
 from dpsyn.solvers.blocks import PointBlock
 from dpsyn.solvers.matching import (
     GAP_ALLOWED,
     RESIDUAL_ALLOWED,
-    Backend,
     ClippedDensity,
     Control,
     Floats,
-    KeptDensity,
     MatchingProblem,
     Solution,
     SolverProgress,
@@ -52,7 +50,6 @@ def closest_to_uniform(
     problem: MatchingProblem,
     shrinkage: float,
     *,
-    backend: Backend = "structured",
     start: ClosestSolution | Floats | None = None,
     progress: SolverProgress | None = None,
     memory_limit: int | None = None,
@@ -66,27 +63,23 @@ def closest_to_uniform(
     Args:
         problem: W, a and the box.
         shrinkage: λ in [0, 1], for which the box holds a solution.
-        backend: ``"structured"`` or ``"reference"`` (Clarabel).
         start: the solution for a box, a λ or data nearby, or its multipliers y.
         progress: is told what is being done, the share done, and the residual.
         memory_limit: bytes; None for what the machine has left.
 
     Raises:
         SolverError: no answer passes the check of its residual (1e-8).
-        ParameterError: λ outside [0, 1]; the problem does not fit in memory, or is too large for the reference.
+        ParameterError: λ outside [0, 1]; the problem does not fit in memory.
     """
     if not 0.0 <= shrinkage <= 1.0:
         raise ParameterError("shrinkage", shrinkage, "0 to 1")
     control = Control(progress)
     require_solver_memory(*problem.operator.shape, dense=False, limit=memory_limit)
     control.tell("quadratic program", 0.0)
-    if backend == "reference":
-        found = _reference(problem, shrinkage)
-    else:
-        with problem.few_threads():
-            multipliers = start.multipliers if isinstance(start, ClosestSolution) else start
-            found = _structured(problem, shrinkage, multipliers, control)
-    return replace(found, backend=backend, seconds=control.seconds)
+    with problem.few_threads():
+        multipliers = start.multipliers if isinstance(start, ClosestSolution) else start
+        found = _structured(problem, shrinkage, multipliers, control)
+    return replace(found, seconds=control.seconds)
 
 
 def _structured(problem: MatchingProblem, shrinkage: float, start: Floats | None, control: Control) -> ClosestSolution:
@@ -157,24 +150,3 @@ def _fits_at_once(problem: MatchingProblem, shrinkage: float) -> bool:
 def _clipped(block: PointBlock, multipliers: Floats, lower: float, upper: float) -> tuple[int]:
     ratio = 1.0 + np.asarray(block.adjoint(multipliers), dtype=np.float64)
     return (int(np.count_nonzero((ratio <= lower) | (ratio >= upper))),)
-
-
-def _reference(problem: MatchingProblem, shrinkage: float) -> ClosestSolution:
-    require_small(problem)
-    wanted = problem.wanted(shrinkage)
-    answer = clarabel(problem, wanted)
-    if isinstance(answer, str):
-        raise SolverError(f"the quadratic program has no usable solution: Clarabel says {answer}")
-    ratio, multipliers, iterations = answer
-    ratio = np.clip(ratio, problem.lower, problem.upper)
-    return ClosestSolution(
-        shrinkage,
-        density=KeptDensity(ratio),
-        multipliers=multipliers,
-        objective=problem.objective(ratio),
-        dual_bound=Dual(problem, wanted, NormalMatrix.of(problem)).at(multipliers).value,
-        residual=problem.residual(ratio, shrinkage),
-        outside=problem.outside(ratio),
-        solver="clarabel",
-        iterations=iterations,
-    )

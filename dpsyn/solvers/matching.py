@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.blocks import PointBlock
 from dpsyn.solvers.executors import one_blas_thread
-from dpsyn.solvers.operator import DenseOperator, PointOperator
+from dpsyn.solvers.operator import PointOperator
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,11 +27,6 @@ GAP_ALLOWED = 1e-7
 _FEWEST, _PER_FUNCTION, _COARSER = 50_000, 60, 10
 """Of the points on which a problem is solved first: at least so many, so many for each function, and how fast they grow."""
 _SMALL, _SMALL_ENTRIES = 300, 4_000_000
-
-Backend = Literal["structured", "reference"]
-"""``"structured"``: our own methods. ``"reference"``: HiGHS for the linear and Clarabel, through CVXPY, for the quadratic
-program; W is formed, so for small problems only."""
-
 
 SolverProgress = Callable[[str, float, Mapping[str, float]], None]
 """Called with what is being done, the share of the work done so far in [0, 1], and numbers: ``"iteration"``,
@@ -64,32 +58,6 @@ class MatchingProblem:
     upper: float
     sparse_functions: sp.csr_array | None = None
     sparse_target: Floats | None = None
-
-    @classmethod
-    def dense(
-        cls,
-        functions: Floats,
-        weights: Floats,
-        target: Floats,
-        lower: float,
-        upper: float,
-        sparse_functions: sp.csr_array | None = None,
-        sparse_target: Floats | None = None,
-    ) -> MatchingProblem:
-        """The problem with W given as an array of shape (C, m), weights of shape (m,)."""
-        functions, weights = np.asarray(functions, dtype=np.float64), np.asarray(weights, dtype=np.float64)
-        if functions.ndim != 2 or weights.shape != (functions.shape[1],):
-            raise ParameterError("functions", f"shape {functions.shape}", f"shape (C, {weights.size})")
-        if not (weights.min() > 0 and abs(weights.sum() - 1) < 1e-9):
-            raise ParameterError("weights", f"sum {weights.sum()}", "positive numbers that sum to 1")
-        return cls(
-            DenseOperator(functions, weights),
-            np.asarray(target, dtype=np.float64),
-            lower,
-            upper,
-            sparse_functions,
-            sparse_target,
-        )
 
     def __post_init__(self) -> None:
         count, points = self.operator.shape
@@ -153,14 +121,6 @@ class MatchingProblem:
     def residual(self, ratio: Floats, shrinkage: float) -> float:
         """max_f |W (p ∘ x) - (1-λ) a - λ u|, computed anew in double precision."""
         return float(np.abs(self.statistics(ratio) - self.wanted(shrinkage)).max())
-
-    def outside(self, ratio: Floats) -> float:
-        """How far x leaves the box [lower, upper]; 0 inside."""
-        return max(0.0, self.lower - float(ratio.min()), float(ratio.max()) - self.upper)
-
-    def objective(self, ratio: Floats) -> float:
-        """½ Σ p (x - 1)²: what the QP makes least."""
-        return 0.5 * float(self.weights @ (ratio - 1.0) ** 2)
 
     def with_box(self, lower: float, upper: float) -> MatchingProblem:
         """The same statistics in another box."""
@@ -275,8 +235,6 @@ class Solution:
         dual_bound: it cannot be less than this, computed anew from the multipliers.
         residual: max |W (p ∘ x) - (1-λ) a - λ u|, computed anew in double precision.
         solver: whose answer this is.
-        outside: how far x leaves the box.
-        backend: what was asked for.
         iterations: steps of the method that answered, on all levels of refinement.
         seconds: time of the whole call.
     """
@@ -288,8 +246,6 @@ class Solution:
     dual_bound: float
     residual: float
     solver: str
-    outside: float = 0.0
-    backend: str = "structured"
     iterations: int = 0
     seconds: float = 0.0
 

@@ -11,11 +11,10 @@ import numpy as np
 from dpsyn.errors import SolverError
 from dpsyn.solvers._interior_point import interior_point
 from dpsyn.solvers._newton import Dual, NormalMatrix, Place
-from dpsyn.solvers._reference import HighsMethod, highs, require_small
+from dpsyn.solvers._reference import HighsMethod, highs
 from dpsyn.solvers.blocks import PointBlock
 from dpsyn.solvers.matching import (
     GAP_ALLOWED,
-    Backend,
     ClippedDensity,
     Control,
     Floats,
@@ -89,7 +88,6 @@ class ShrinkageSolution(Solution):
 def least_shrinkage(
     problem: MatchingProblem,
     *,
-    backend: Backend = "structured",
     start: ShrinkageSolution | None = None,
     progress: SolverProgress | None = None,
     memory_limit: int | None = None,
@@ -102,23 +100,18 @@ def least_shrinkage(
 
     Args:
         problem: W, a and the box.
-        backend: ``"structured"`` or ``"reference"`` (HiGHS).
         start: the solution for a box or data nearby.
         progress: is told what is being done, the share done, and residual and gap.
         memory_limit: bytes; None for what the machine has left.
 
     Raises:
         SolverError: no answer passes the check of its residual (1e-8, after clipping to the box).
-        ParameterError: the problem does not fit in memory, or is too large for the reference.
+        ParameterError: the problem does not fit in memory.
     """
     control = Control(progress)
     count, points = problem.operator.shape
     dense = problem.entries <= (_DENSE_AT_MOST if points < _FEW * count else _DENSE_UP_TO)
     require_solver_memory(count, points, dense=dense, limit=memory_limit)
-    if backend == "reference":
-        require_small(problem)
-        found = _first(problem, control, _BY_HIGHS)
-        return replace(found, backend=backend, seconds=control.seconds)
     with problem.few_threads():
         found = _structured(problem, control, start, dense)
     return replace(found, iterations=control.iterations or found.iterations, seconds=control.seconds)

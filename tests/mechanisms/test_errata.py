@@ -17,6 +17,7 @@ from dpsyn.mechanisms.private_sampling.certificates import stability_epsilon, wh
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.operator import DenseOperator
 from dpsyn.solvers.shrinkage import least_shrinkage
 from tests.mechanisms.dp_cda import changes
 
@@ -52,9 +53,8 @@ def test_two_bounds_on_the_response(n: int, entries: float, euclidean: float) ->
 def test_asia_reaches_twice_the_floor_from_a_ceiling_of_sixty(ceiling: float, shrinkage: float) -> None:
     basis = ContrastBasis((2,) * 8, 2)
     points = np.array(list(product((0, 1), repeat=8)), dtype=np.int32)
-    problem = MatchingProblem.dense(
-        functions=basis.matrix(points),
-        weights=np.full(256, 1 / 256),
+    problem = MatchingProblem(
+        DenseOperator(basis.matrix(points), np.full(256, 1 / 256)),
         target=basis.means(load_sample("asia").codes),
         lower=2 * 0.05,
         upper=ceiling - 0.05,

@@ -7,6 +7,7 @@ import numpy as np
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.operator import DenseOperator
 
 
 def problem_on_domain(
@@ -15,9 +16,8 @@ def problem_on_domain(
     """The whole product domain as reduced space."""
     basis = ContrastBasis(sizes, degree)
     points = all_codes(sizes)
-    return MatchingProblem.dense(
-        functions=basis.matrix(points),
-        weights=np.full(len(points), 1 / len(points)),
+    return MatchingProblem(
+        DenseOperator(basis.matrix(points), np.full(len(points), 1 / len(points))),
         target=basis.means(codes),
         lower=lower,
         upper=upper,

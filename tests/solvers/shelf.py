@@ -10,6 +10,7 @@ import numpy as np
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.operator import DenseOperator
 from tests.solvers.problems import problem_on_domain, random_codes
 
 
@@ -47,7 +48,8 @@ def _sampled(sizes: tuple[int, ...], draws: int, data: np.ndarray, box: tuple[fl
         weights = counts / draws
     basis = ContrastBasis(sizes, 2)
     sparse, means = basis.sparse_matrix(points), basis.sparse_means(data)
-    return Shelved(MatchingProblem.dense(basis.matrix(points), weights, basis.means(data), *box, sparse, means))
+    operator = DenseOperator(basis.matrix(points), weights)
+    return Shelved(MatchingProblem(operator, basis.means(data), *box, sparse, means))
 
 
 def _eight_bits(floor: float, ceiling: float) -> Shelved:
@@ -113,7 +115,8 @@ def _nearly_singular() -> Shelved:
     noise = 3e-5 * np.concatenate([generator.normal(size=400), np.zeros(800)])
     both = np.hstack([functions, data])
     both = np.vstack([both, both[1] - both[2] + noise])
-    return Shelved(MatchingProblem.dense(both[:, :400], np.full(400, 1 / 400), both[:, 400:].mean(axis=1), 0.2, 3.0))
+    operator = DenseOperator(both[:, :400], np.full(400, 1 / 400))
+    return Shelved(MatchingProblem(operator, both[:, 400:].mean(axis=1), 0.2, 3.0))
 
 
 def _one_code() -> Shelved:

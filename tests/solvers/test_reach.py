@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.operator import DenseOperator
 from dpsyn.solvers.reach import reach_curve
 from dpsyn.solvers.shrinkage import least_shrinkage
 from tests.solvers.problems import problem_on_domain, random_codes
@@ -19,9 +20,8 @@ def drawn_problem(seed: int) -> MatchingProblem:
     generator = np.random.default_rng(seed)
     points, counts = np.unique(generator.integers(0, 2, (300, 5)).astype(np.int32), axis=0, return_counts=True)
     basis = ContrastBasis((2,) * 5, 2)
-    return MatchingProblem.dense(
-        functions=basis.matrix(points),
-        weights=counts / counts.sum(),
+    return MatchingProblem(
+        DenseOperator(basis.matrix(points), counts / counts.sum()),
         target=basis.means(random_codes((2,) * 5, 30, seed)),
         lower=0.25,
         upper=2.0,
@@ -53,7 +53,7 @@ def test_lambda_of_every_box_is_that_of_the_linear_program(kind: str, seed: int)
 def test_one_bit_in_closed_form(mean: float, lower: float, upper: float) -> None:
     # Of a mean the box reaches min(1 - lower, upper - 1): φ(ρ) = min(1, ρ)/mean.
     functions = np.array([[1.0, 1.0], [-1.0, 1.0]])
-    problem = MatchingProblem.dense(functions, np.array([0.5, 0.5]), np.array([1.0, mean]), 0.25, 2.0)
+    problem = MatchingProblem(DenseOperator(functions, np.array([0.5, 0.5])), np.array([1.0, mean]), 0.25, 2.0)
     curve = reach_curve(problem)
     expected = max(0.0, 1 - min(1 - lower, upper - 1) / mean)
     assert curve.shrinkage(lower, upper) == pytest.approx(expected, abs=1e-7)
