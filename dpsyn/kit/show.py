@@ -37,8 +37,6 @@ def word_sizes(by: float = 1.0) -> dict[str, Any]:
 
 def larger_chart(chart: Any, by: float) -> Any:
     """A copy of an Altair chart with room for words of ``by`` times their size, which the page sets, where it has any."""
-    import altair as alt
-
     copy = chart.copy(deep=True)
     if chart.usermeta is alt.Undefined:
         return copy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -23,8 +24,6 @@ def draw_trade_off(found: Mapping[str, Audit]) -> Any:
 
     Grey is what the claim forbids. A curve with its whole band in the grey refutes it; the diagonal tells nothing apart.
     """
-    import altair as alt
-
     # Finer at both ends, where large ε bend the curves.
     across = (1 - np.cos(np.linspace(0, np.pi, _STEPS))) / 2
     first = next(iter(found.values()))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -69,8 +70,6 @@ def named_lines(
 ) -> Any:
     """Lines of the column ``series`` of a table or of a chart's data (kit.live), each with the colour and dash that
     ``styles`` has for its name, and one legend."""
-    import altair as alt
-
     names = list(styles)
     shared = {"title": None, "sort": None, "legend": _layers.legend(names)}
     colours, dashes = ([style[part] for style in styles.values()] for part in (0, 1))
@@ -149,8 +148,6 @@ def draw_noise(
     ``more``: families and n at each value of ``sliders``, which the picture follows while they are dragged (kit.live).
     ``ends``: from which n to which; around n if it is None.
     """
-    import altair as alt
-
     here = math.log10(max(n, 1))
     across = (max(here - _AROUND, 0.0), here + _AROUND) if ends is None else (math.log10(ends[0]), math.log10(ends[1]))
     every = [(families, n), *more]
@@ -203,8 +200,6 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
         settings: of a record or a calibrated mechanism (``facts()``), with the ledger and how it was accounted.
         guarantee: of the whole release.
     """
-    import altair as alt
-
     ledger = settings["ledger"]
     claim = readable(rounded_up(guarantee.epsilon, 4))
     whole, spent = f"ε = {claim}", "epsilon"
@@ -373,8 +368,6 @@ def draw_reweighting(
             the same δ.
         sliders: how many values each has, by its widget's key.
     """
-    import altair as alt
-
     tables: dict[int, list[ReweightingRow]] = {}
     curves: dict[int, list[dict[Any, Any]]] = {}
     states: list[tuple[int, _layers.Spot, str]] = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import altair as alt
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -195,8 +196,6 @@ def draw_statistics(run: Inside, density: Density, *, fitted: bool = True) -> An
 
     ``fitted``: whether to show the fitted ones; the axes are the same.
     """
-    import altair as alt
-
     shown = _statistics(run, density)
     kinds = [_NOISY, _FITTED]
     dots = pd.concat(
@@ -282,8 +281,6 @@ def _label(run: Inside, number: int) -> str:
 
 def draw_worst_tables(run: Inside, density: Density) -> Any:
     """An Altair chart of the worst tables: a bar for the fitted one, a tick for the noisy one."""
-    import altair as alt
-
     shown = _worst_tables(run, density)
     noisy = _NOISY in shown
     largest = max(shown[[c for c in (_FITTED, _NOISY) if c in shown]].max().max(), 1e-6)
@@ -325,8 +322,6 @@ def _worst_tables(run: Inside, density: Density) -> pd.DataFrame:
 
 def draw_support(run: Inside) -> Any:
     """An Altair chart: mass relative to uniform by rank, both on log axes, for the three densities."""
-    import altair as alt
-
     shown = pd.concat([_support(run, density) for density in DENSITIES], ignore_index=True)
     labels = list(dict.fromkeys(shown["series"]))
     points = {density: len(run.masses(density)) for density in DENSITIES}
@@ -369,8 +364,6 @@ def draw_draws(run: Inside, density: Density, *, k: int, seed: int = 0) -> Any:
         k: rows of "you are here".
         seed: of the draws.
     """
-    import altair as alt
-
     shown = run.draws(density, k=k, seed=seed)
     own = float(run.table_errors(run.fitted(density).cells).mean())
     rows: list[dict[str, Any]] = [

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -176,8 +177,6 @@ def draw_epsilon_against_sigma(
     ``here`` is the user's (σ, ε); ``more``: the same at each value of ``sliders``, which the picture follows while they
     are dragged (kit.live); σ is None where it is not known.
     """
-    import altair as alt
-
     table = _table(points, lambda point: (point.sigma, math.log10(point.epsilon)))
     orders = list(dict.fromkeys(table["l"]))
     x = alt.X("x:Q", axis=_plain_axis("noise σ", table["x"]), scale=alt.Scale(type="log", nice=False))
@@ -209,8 +208,6 @@ def draw_sigma_needed(
 ) -> Any:
     """An Altair chart: colours and dashes for accountants. ``here`` is the user's (l, σ), and follows ``sliders`` as in
     :func:`draw_epsilon_against_sigma`."""
-    import altair as alt
-
     names = list(LABELS.values())
     table = _table(points, lambda point: (point.order_of_mixture, point.sigma))
     base = alt.Chart(table).encode(
@@ -248,8 +245,6 @@ def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
 
 def _plain_axis(title: str, values: Iterable[float]) -> Any:
     """For a logarithmic scale that spans few decades: 0.02, 0.05, 0.1; of several decades, these alone."""
-    import altair as alt
-
     low, high = min(values, default=1.0), max(values, default=1.0)
     steps = (1, 2, 5) if high < _FEW_DECADES * low else (1,)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -258,15 +253,11 @@ def _plain_axis(title: str, values: Iterable[float]) -> Any:
 
 
 def _accountant_legend() -> Any:
-    import altair as alt
-
     return alt.Legend(orient="bottom", columns=2, labelLimit=0, symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
 
 
 def _lines(base: Any, tooltip: dict[str, str]) -> list[Any]:
     """A dash for each accountant."""
-    import altair as alt
-
     dashes = alt.Scale(domain=[LABELS[name] for name in ACCOUNTANTS], range=list(DASHES[2::-1]))
     base = base.encode(tooltip=[alt.Tooltip(f"{field}:N", title=name) for field, name in tooltip.items()])
     return [
@@ -289,8 +280,6 @@ def _here(places: Sequence[tuple[float, float | None, dict[str, float | None]]],
 
 
 def _finish(layers: list[Any], title: str, sizes: Sizes, sliders: live.Sliders | None) -> Any:
-    import altair as alt
-
     subtitle = f"N = {sizes.n:,}, T = {sizes.total:,}, smallest class {sizes.smallest:,}, δ = {short(sizes.delta)}"
     return _layers.finish(
         alt.layer(*layers), title, subtitle, legend_labels=list(LABELS.values()), plot=_PLOT, sliders=sliders

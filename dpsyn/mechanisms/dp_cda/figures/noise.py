@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import altair as alt
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -143,8 +144,6 @@ def bars(
         height: of a bar.
         longest_name: pixels.
     """
-    import altair as alt
-
     ends = {f"{name}_ends": at * largest for name, at in words.items()}
     clear = max((value for value, _, _ in rules), default=0.0)
     table = pd.DataFrame([{**row, "clear": max(row["value"] or 0.0, clear)} for row in rows]).assign(**ends)
@@ -337,8 +336,6 @@ def clipping_of(inside: Inside) -> Clipping:
 
 def draw_norms(cut_off: Clipping) -> Any:
     """An Altair chart of the norms before clipping: bars, those beyond c in another colour, a rule at c."""
-    import altair as alt
-
     radius, norms = cut_off.clip_norm, cut_off.norms
     counts, edges = np.histogram(np.clip(norms, 0.0, 1.0), bins=_BINS, range=(0.0, 1.0))
     kept, cut = "kept as it is", "shortened to c"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
@@ -72,8 +73,6 @@ def _planned(sizes: Sizes, dimension: int, epsilon: float, orders: tuple[int, ..
 def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = True) -> Any:
     """An Altair chart of signal over noise against l on logarithmic axes, a colour and a dash for each part of the signal;
     the best l is marked and, if one is ``used``, that of ``inside``."""
-    import altair as alt
-
     rows: list[dict[str, Any]] = [
         {
             "x": math.log2(point.order_of_mixture),

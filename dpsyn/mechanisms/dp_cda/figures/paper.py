@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
@@ -31,8 +32,6 @@ def two_datasets(*, scored: bool) -> dict[str, tuple[float, ...]]:
 
 def draw_flip(*, scored: bool) -> Any:
     """An Altair chart of :func:`two_datasets`: a lollipop for every record in both."""
-    import altair as alt
-
     centre = 0.0 if scored else _VALUE
     rows = [
         {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
+
 from dpsyn.kit import layers
 
 SOLID, DASHED, DOTTED = [1, 0], [6, 3], [3, 4]
@@ -12,8 +14,6 @@ SOLID, DASHED, DOTTED = [1, 0], [6, 3], [3, 4]
 
 def tips(fields: Mapping[str, str]) -> list[Any]:
     """What a mark says on hover: a title by field; ``"x"`` is a text, ``"x:"`` a number, and ``"x:.3f"`` one so written."""
-    import altair as alt
-
     found = []
     for field, title in fields.items():
         name, number, written = field.partition(":")
@@ -24,8 +24,6 @@ def tips(fields: Mapping[str, str]) -> list[Any]:
 
 def channels(labels: Sequence[str], field: str = "series", **ranges: Sequence[Any]) -> dict[str, Any]:
     """Channels such as ``color`` and ``strokeDash`` that tell named series apart, with one legend for all of them."""
-    import altair as alt
-
     kinds = {"color": alt.Color, "fill": alt.Fill, "strokeDash": alt.StrokeDash, "shape": alt.Shape, "size": alt.Size}
     shared: dict[str, Any] = {"title": None, "sort": None, "legend": layers.legend(labels)}
     return {

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -53,8 +54,6 @@ def _log(value: float) -> float:
 
 def draw_spectrum(space: ReducedSpace) -> Any:
     """An Altair chart: one dot per eigenvalue, ascending, on a log axis."""
-    import altair as alt
-
     values, threshold, expected = eigenvalues(space), space.threshold**2 / space.m, expected_band(space)
     bound = written_bound(space)
     rows = pd.DataFrame(
@@ -162,8 +161,6 @@ def density_info(run: SmallRun, floor: float, ceiling: float) -> DensityInfo:
 
 def draw_density(info: DensityInfo) -> Any:
     """An Altair histogram over the box; what touches its ends stands as bars of their own."""
-    import altair as alt
-
     width = (info.ceiling - info.floor) / _BINS
     rows = [
         {"low": low, "high": high, "share": share, "where": INSIDE, "range": f"{short(low, 3)} to {short(high, 3)}"}
@@ -255,8 +252,6 @@ def claims(certificates: Mapping[str, float | None], *, rows: int, cube: bool, d
 
 def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: int) -> Any:
     """An Altair dot chart on a log axis, one line per certificate for k rows and per observed loss."""
-    import altair as alt
-
     certified = next(claim for claim in claims if claim.kind == CERTIFIES)
     name = certified.name.lower().replace("theorem", "Theorem")
     says = f"Certified: ε = {_rounded(certified.epsilon, 4)} by the {name}."
@@ -313,8 +308,6 @@ def draw_log_ratios(log_ratios: Floats, box_ratio: float) -> Any:
         log_ratios: of one neighbour, shape (s,).
         box_ratio: ceiling/floor.
     """
-    import altair as alt
-
     log_ratios = np.sort(log_ratios)
     limit, most = math.log(box_ratio), float(np.abs(log_ratios).max())
     count = len(log_ratios)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
+import altair as alt
+
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit import live
@@ -119,8 +121,6 @@ def draw_lines(info: Lines, more: Sequence[Lines] = (), sliders: live.Sliders | 
         more: the picture at each value of ``sliders``, which it follows while they are dragged (kit.live).
         sliders: how many values each has, by its widget's key.
     """
-    import altair as alt
-
     states = [info, *more]
     heights = [y for each in states for line in each.lines for y in line.y] + [y for each in states for y, _ in each.rules]
     y_domain = _layers.domain_of([*heights, *(each.here.y for each in states if each.here.y is not None)])

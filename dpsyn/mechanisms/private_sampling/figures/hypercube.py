@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -331,8 +332,6 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
 
 def draw_averages(info: WalshInfo) -> Any:
     """An Altair chart: a line per function, its average over the rows (ring) and under h* (disc); J is on a band."""
-    import altair as alt
-
     labels = _labels(info.averages)
     rows = [
         {"function": label, "average": value, "whose": whose, "text": f"{value:+.4f}", "degree": len(average.columns)}

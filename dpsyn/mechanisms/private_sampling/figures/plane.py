@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -285,8 +286,6 @@ def _strips(info: PlaneInfo) -> list[dict[str, Any]]:
 
 def draw_plane(info: PlaneInfo) -> Any:
     """An Altair chart of :class:`PlaneInfo`."""
-    import altair as alt
-
     present = list(info.regions())
     x_domain = info.across(info.x_domain[0]), info.across(info.x_domain[1])
     title = "number of bits p"

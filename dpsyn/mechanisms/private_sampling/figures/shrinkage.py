@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, Literal
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -87,8 +88,6 @@ def shrinkage_info(run: SmallRun, axis: Axis, *, floor: float, ceiling: float, l
 
 def draw_shrinkage(info: ShrinkageInfo) -> Any:
     """An Altair line chart with the sliders' place."""
-    import altair as alt
-
     labels = [SHRINKAGE, EMPTY]
     both = zip(labels, (info.shrinkage, info.empty), strict=True)
     rows = pd.concat([pd.DataFrame({"series": label, "x": info.x, "y": heights}) for label, heights in both])
@@ -324,8 +323,6 @@ def draw_binding(info: BindingInfo) -> Any:
 
 def _cell_bars(cells: Sequence[Cell], values: Sequence[float], axis: dict[str, str]) -> tuple[Any, list[str]]:
     """A bar of each cell up to its value, and the names of the colours."""
-    import altair as alt
-
     labels = [TOO_FEW, TOO_MANY]
     rows = pd.DataFrame(
         [
