@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpsyn.kit import live
@@ -121,16 +121,34 @@ def legend(labels: Sequence[str]) -> Any:
     )
 
 
-def line_channels(labels: Sequence[str]) -> dict[str, Any]:
-    """Colour and dash of named lines, with one legend for both."""
+def channels(labels: Sequence[str], field: str = "series", **ranges: Sequence[Any]) -> dict[str, Any]:
+    """Channels such as ``color`` and ``strokeDash`` that tell named series apart, with one legend for all of them."""
     import altair as alt
 
-    colour, dash = series_scales(list(labels))
-    shared = {"title": None, "sort": None, "legend": legend(labels)}
+    kinds = {"color": alt.Color, "fill": alt.Fill, "strokeDash": alt.StrokeDash, "shape": alt.Shape, "size": alt.Size}
+    shared: dict[str, Any] = {"title": None, "sort": None, "legend": legend(labels)}
     return {
-        "color": alt.Color("series:N", scale=colour, **shared),
-        "strokeDash": alt.StrokeDash("series:N", scale=dash, **shared),
+        name: kinds[name](f"{field}:N", scale=alt.Scale(domain=list(labels), range=list(values)), **shared)
+        for name, values in ranges.items()
     }
+
+
+def line_channels(labels: Sequence[str]) -> dict[str, Any]:
+    """Colour and dash of named lines, with one legend for both."""
+    colour, dash = series_scales(list(labels))
+    return channels(labels, color=colour.range, strokeDash=dash.range)
+
+
+def tips(fields: Mapping[str, str]) -> list[Any]:
+    """What a mark says on hover: a title by field; ``"x"`` is a text, ``"x:"`` a number, and ``"x:.3f"`` one so written."""
+    import altair as alt
+
+    found = []
+    for field, title in fields.items():
+        name, number, written = field.partition(":")
+        form = {"format": written} if written else {}
+        found.append(alt.Tooltip(f"{name}:{'Q' if number else 'N'}", title=title, **form))
+    return found
 
 
 def on_colour(base: Any, field: str, **mark: Any) -> list[Any]:

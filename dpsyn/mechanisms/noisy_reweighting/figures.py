@@ -70,19 +70,13 @@ def named_lines(
 ) -> Any:
     """Lines of the column ``series`` of a table or of a chart's data (kit.live), each with the colour and dash that
     ``styles`` has for its name, and one legend."""
-    names = list(styles)
-    shared = {"title": None, "sort": None, "legend": _layers.legend(names)}
     colours, dashes = ([style[part] for style in styles.values()] for part in (0, 1))
-    return (
-        (alt.Chart(rows) if isinstance(rows, pd.DataFrame) else rows)
-        .mark_line(strokeWidth=width, clip=True)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), **shared),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), **shared),
-            tooltip=[alt.Tooltip(field, title=title) for field, title in tooltip.items()],
-        )
+    lines = (alt.Chart(rows) if isinstance(rows, pd.DataFrame) else rows).mark_line(strokeWidth=width, clip=True)
+    return lines.encode(
+        x=x,
+        y=y,
+        **_layers.channels(list(styles), color=colours, strokeDash=dashes),
+        tooltip=[alt.Tooltip(field, title=title) for field, title in tooltip.items()],
     )
 
 
@@ -231,13 +225,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
     bar = base.mark_bar(height=46, stroke="white", strokeWidth=1.5).encode(
         x=alt.X("start:Q", axis=alt.Axis(title="share of the budget", format="%"), scale=alt.Scale(domain=[0, 1])),
         x2=alt.X2("stop"),
-        color=alt.Color(
-            "name:N",
-            title=None,
-            sort=None,
-            scale=alt.Scale(domain=names, range=[MANY[i % len(MANY)] for i in range(len(names))]),
-            legend=_layers.legend(names),
-        ),
+        **_layers.channels(names, "name", color=[MANY[i % len(MANY)] for i in range(len(names))]),
         tooltip=[
             alt.Tooltip("name:N", title="part"),
             alt.Tooltip("count:N", title="noisy numbers"),

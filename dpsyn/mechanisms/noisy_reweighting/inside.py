@@ -208,7 +208,6 @@ def draw_statistics(run: Inside, density: Density, *, fitted: bool = True) -> An
     y_scale = alt.Scale(domain=[-furthest, furthest], nice=True)
     kinds = kinds if fitted else kinds[:1]
     dots = dots[dots["kind"].isin(kinds)]
-    channels = {"title": None, "sort": None, "legend": _layers.legend(kinds)}
     points = (
         alt.Chart(dots[["true", "value", "kind", "label", "error"]])
         .mark_point(filled=True, opacity=0.7, clip=True)
@@ -219,10 +218,9 @@ def draw_statistics(run: Inside, density: Density, *, fitted: bool = True) -> An
                 scale=_layers.scale((low - air, high + air)),
             ),
             y=alt.Y("error:Q", axis=alt.Axis(title="off by", labelExpr="format(datum.value, '~g')"), scale=y_scale),
-            color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[ORANGE, BLUE]), **channels),
+            **_layers.channels(kinds, "kind", color=[ORANGE, BLUE], shape=["diamond", "circle"]),
             # Larger, so that they show where both are the same.
             size=alt.Size("kind:N", scale=alt.Scale(domain=kinds, range=[80, 26]), legend=None),
-            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle"]), **channels),
             tooltip=[
                 alt.Tooltip("label:N", title="statistic"),
                 alt.Tooltip("kind:N", title="value"),

@@ -363,13 +363,7 @@ def draw_norms(cut_off: Clipping) -> Any:
             x2=alt.X2("to:Q"),
             y=alt.Y("count:Q", title="records", stack=None, scale=alt.Scale(domain=[0, 1.18 * top], nice=False)),
             y2=alt.datum(0),
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                sort=None,
-                scale=alt.Scale(domain=labels, range=[BLUE, HERE]),
-                legend=_layers.legend(labels),
-            ),
+            **_layers.channels(labels, "kind", color=[BLUE, HERE]),
             tooltip=[alt.Tooltip("range:N", title="norm"), alt.Tooltip("count:Q", title="records"), alt.Tooltip("kind:N")],
         )
     )

@@ -93,9 +93,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = Tru
     order_axis = alt.Axis(
         title="order of mixture l", labelExpr="format(pow(2, datum.value), ',.0f')", tickMinStep=1, tickCount=9
     )
-    scale = alt.Scale(domain=labels, range=[BLUE, GREEN, PURPLE])
-    dashes = alt.Scale(domain=labels, range=list(DASHES[: len(labels)]))
-    legend = _layers.legend(labels)
+    colours = [BLUE, GREEN, PURPLE]
     y_axis = log_axis("signal over noise", **({"tickMinStep": 0.01} | _layers.fine_ticks(y_domain)))
     base = alt.Chart(table).encode(
         x=alt.X("x:Q", axis=order_axis, scale=_layers.scale(_layers.domain_of(table["x"].tolist() or [0.0, 1.0]))),
@@ -106,12 +104,9 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = Tru
     layers = [
         level.mark_rule(color=GUIDE, strokeDash=[2, 4]),
         level.mark_text(color=WORD, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
-        base.mark_line(strokeWidth=2).encode(
-            color=alt.Color("series:N", title=None, sort=None, scale=scale, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", title=None, sort=None, scale=dashes, legend=legend),
-        ),
+        base.mark_line(strokeWidth=2).encode(**_layers.channels(labels, color=colours, strokeDash=DASHES[: len(labels)])),
         base.mark_point(filled=True, size=45, opacity=1).encode(
-            color=alt.Color("series:N", sort=None, scale=scale, legend=None)
+            color=alt.Color("series:N", sort=None, scale=alt.Scale(domain=labels, range=colours), legend=None)
         ),
     ]
     best = next((point for point in points if point.order_of_mixture == best_order(points)), None)

@@ -45,11 +45,10 @@ def draw_flip(*, scored: bool) -> Any:
         for at, value in enumerate(values)
     ]
     labels = [FIRST, SECOND]
-    colours = alt.Scale(domain=labels, range=[BLUE, HERE])
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("record:O", title="record", axis=alt.Axis(labelAngle=0, ticks=False)),
         xOffset=alt.XOffset("dataset:N", sort=labels),
-        color=alt.Color("dataset:N", title=None, sort=None, scale=colours, legend=_layers.legend(labels)),
+        **_layers.channels(labels, "dataset", color=[BLUE, HERE]),
         tooltip=[alt.Tooltip("dataset:N"), alt.Tooltip("record:O"), alt.Tooltip("shown:N", title="value")],
     )
     y = alt.Y("value:Q", title="z-score" if scored else "value", scale=alt.Scale(zero=False, padding=12))

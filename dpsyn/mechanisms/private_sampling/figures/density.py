@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, WORD, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, WORD, channels, log_axis, tips
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
-from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_down, rounded_up

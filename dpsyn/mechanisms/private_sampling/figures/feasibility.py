@@ -16,7 +16,7 @@ import altair as alt
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit import live
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, WORD, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, WORD, channels, log_axis
 from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
     NAMES,
@@ -31,7 +31,7 @@ from dpsyn.mechanisms.private_sampling.answers import (
     smallest,
 )
 from dpsyn.mechanisms.private_sampling.bounds import LN2, Logs, PrivateSamplingSetting
-from dpsyn.mechanisms.private_sampling.figures import DASHED, DOTTED, SOLID, channels
+from dpsyn.mechanisms.private_sampling.figures import DASHED, DOTTED, SOLID
 from dpsyn.notation import short
 from dpsyn.theory.logarithms import LN10, Side, format_log
 from dpsyn.theory.thresholds import p_threshold

@@ -18,9 +18,8 @@ from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError, quoted
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW
+from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW, channels, tips
 from dpsyn.kit.plotly import finish, shorten
-from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import View, label_places
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.solvers.contingency import column_sets

@@ -14,10 +14,9 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, channels, log_axis, tips
 from dpsyn.mechanisms.private_sampling.answers import why_not
 from dpsyn.mechanisms.private_sampling.bounds import LN2, SHORT_NAMES, PrivateSamplingSetting, missed_accuracy
-from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.feasibility import p_range
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import BUILT_IN

@@ -15,10 +15,10 @@ import scipy.sparse as sp
 
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, channels, tips
 from dpsyn.kit.plotly import shorten
 from dpsyn.mechanisms.private_sampling._mechanism import tables_of
-from dpsyn.mechanisms.private_sampling.figures import SOLID, channels, tips
+from dpsyn.mechanisms.private_sampling.figures import SOLID
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.notation import short
 from dpsyn.solvers.contrasts import contrasts
