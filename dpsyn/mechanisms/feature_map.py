@@ -144,7 +144,7 @@ class FeatureMap:
         middle, half, bound = np.zeros(self.dimension), np.ones(self.dimension), np.full(self.dimension, np.inf)
         for attribute, at in self._blocks:
             if attribute.is_binned:
-                middle[at], half[at] = _middle_and_half(attribute)
+                middle[at], half[at] = middle_and_half(attribute)
                 bound[at] = 1.0
         return middle, half, bound
 
@@ -256,7 +256,8 @@ def _frame_of_numbers(attributes: list[Attribute], values: Floats, kind: type) -
     return pd.DataFrame(found, columns=names, copy=False)
 
 
-def _middle_and_half(attribute: Attribute) -> tuple[float, float]:
+def middle_and_half(attribute: Attribute) -> tuple[float, float]:
+    """Of the public bounds of a number or a date."""
     lower, upper = float(attribute.lower or 0.0), float(attribute.upper or 0.0)
     return lower / 2 + upper / 2, upper / 2 - lower / 2
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
+from dpsyn.mechanisms.feature_map import middle_and_half
 from dpsyn.solvers.adam import Adam
 from dpsyn.solvers.contingency import Integers
 from dpsyn.table import Table
@@ -71,7 +72,7 @@ class Features:
         """The numbers between -1 and 1 at their public bounds, 0 where there is none. Shape (n, numbers)."""
         found = np.empty((table.n, len(self.numbers)))
         for j, attribute in enumerate(self.numbers):
-            middle, half = _middle_and_half(attribute)
+            middle, half = middle_and_half(attribute)
             found[:, j] = (attribute.numbers(table.different(attribute.name)) - middle) / half
         return np.nan_to_num(np.clip(found, -1.0, 1.0))
 
@@ -132,7 +133,7 @@ class Features:
 
     def values(self, points: Floats, j: int) -> Floats:
         """The number of column j, as it is measured, of points between -1 and 1."""
-        middle, half = _middle_and_half(self.numbers[j])
+        middle, half = middle_and_half(self.numbers[j])
         return np.asarray(points[:, j] * half + middle)
 
     def fitted(self, mean: Floats, count: int, generator: np.random.Generator) -> Floats:
@@ -147,8 +148,3 @@ class Features:
             moved = _RATE * (1 - step / (_ITERATIONS + 1)) * adam.direction(gradient)
             points = np.clip(points - moved, -1.0, 1.0)
         return points
-
-
-def _middle_and_half(attribute: Attribute) -> tuple[float, float]:
-    lower, upper = float(attribute.lower or 0.0), float(attribute.upper or 0.0)
-    return lower / 2 + upper / 2, upper / 2 - lower / 2
