@@ -26,8 +26,8 @@ def settings(current: Dataset, name: str, epsilon: float, delta: float) -> tuple
     return {"rows": count, "histogram_share": share}, PrivacySpec(epsilon, 0.0 if pure else delta, neighbouring)
 
 
-def rows(current: Dataset, name: str) -> int | None:
-    """How many rows to make; None for as many as there are."""
+def rows(current: Dataset, name: str, more: str = "") -> int | None:
+    """How many rows to make; None for as many as there are. ``more`` ends its help."""
     n = current.parts[0].n
     count = st.number_input(
         "k (rows)",
@@ -36,7 +36,7 @@ def rows(current: Dataset, name: str) -> int | None:
         current.rows_made,
         key=f"{name}_rows_{current.tag}",
         **current.kept,
-        help="As many as you like: rows cost no privacy here.",
+        help=f"As many as you like: rows cost no privacy here. {more}".rstrip(),
     )
     return None if count == n else int(count)
 

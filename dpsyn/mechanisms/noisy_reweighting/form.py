@@ -76,7 +76,7 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
     left, right = st.columns(2, gap="medium")
     with left:
         degree = widgets.degree_slider()
-        rows = _rows(current)
+        rows = categories.rows(current, "nr", f"By default {current.rows_made:,}.")
     with right:
         way = widgets.one_of(
             "Algorithm",
@@ -126,21 +126,6 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
         **rounding,
     )
     return config, PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0, neighbouring)
-
-
-def _rows(current: Dataset) -> int | None:
-    """k, or None for as many as there are."""
-    n = current.parts[0].n
-    rows = st.number_input(
-        "k (rows)",
-        1,
-        max(1_000_000, n),
-        current.rows_made,
-        key=f"nr_rows_{current.tag}",
-        **current.kept,
-        help=f"As many as you like: rows cost no privacy here. By default {current.rows_made:,}.",
-    )
-    return None if rows == n else int(rows)
 
 
 def _as_published(degree: int, statistics: Statistics, rows: int | None) -> Config:
