@@ -36,6 +36,7 @@ SPLIT_SEED = 0
 HELD_OUT = 0.25
 _REMEMBERED = 50
 M_co = TypeVar("M_co", covariant=True)
+Thing = TypeVar("Thing")
 
 
 class Calibrates(Protocol[M_co]):
@@ -299,15 +300,21 @@ def keep_value(context: dict[str, Any], value: Any) -> None:
     st.session_state[context["key"]] = {**context, "value": value}
 
 
+def remembered(place: str, most: int, key: object, make: Callable[[], Thing]) -> Thing:
+    """``make()``, kept at a place of the session under the key; the oldest is forgotten where there are ``most``."""
+    memory: dict[object, Thing] = st.session_state.setdefault(place, {})
+    if key not in memory:
+        made = make()
+        while len(memory) >= most:
+            memory.pop(next(iter(memory)))
+        memory[key] = made
+    return memory[key]
+
+
 def calibrated(config: Calibrates[M_co], spec: PrivacySpec, table: AnyTable) -> M_co:
     """``config.calibrate(...)``, remembered within the session (from public facts only)."""
-    memory: dict[str, M_co] = st.session_state.setdefault("calibrations", {})
     key = repr((config, spec, table.domain.mark, table.n, _rows_of_its_own(config)))
-    if key not in memory:
-        if len(memory) >= _REMEMBERED:
-            memory.pop(next(iter(memory)))
-        memory[key] = config.calibrate(spec, table.domain, n=table.n)
-    return memory[key]
+    return remembered("calibrations", _REMEMBERED, key, lambda: config.calibrate(spec, table.domain, n=table.n))
 
 
 def _rows_of_its_own(config: object) -> str:

@@ -30,20 +30,16 @@ ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
 VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}
 
 
+@st.fragment
 def inside(current: Dataset) -> None:
     """The panels of DP-CDA: sliders that all of them share, and one view of them at a time."""
-
-    @st.fragment
-    def live() -> None:
-        with widgets.refusals():
-            inside = _choose(current)
-            if inside is None:
-                return
-            chosen = widgets.view_of(VIEWS, "in_cda_view")
-            visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
-            VIEWS[chosen](current, inside)
-
-    live()
+    with widgets.refusals():
+        inside = _choose(current)
+        if inside is None:
+            return
+        chosen = widgets.view_of(VIEWS, "in_cda_view")
+        visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
+        VIEWS[chosen](current, inside)
 
 
 def _choose(current: Dataset) -> Inside | None:

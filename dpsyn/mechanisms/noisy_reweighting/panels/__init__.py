@@ -69,14 +69,8 @@ class Bench:
     @property
     def run(self) -> Inside:
         """One run of it with this seed, remembered within the visit."""
-        memory: dict[object, Inside] = st.session_state.setdefault("reweighting_runs", {})
         key = (self.current.revision, self.columns, self.spec, self.config, self.seed)
-        if key not in memory:
-            run = Inside(self.mechanism, self.rows, self.seed)
-            if len(memory) >= _REMEMBERED:
-                memory.pop(next(iter(memory)))
-            memory[key] = run
-        return memory[key]
+        return visit.remembered("reweighting_runs", _REMEMBERED, key, lambda: Inside(self.mechanism, self.rows, self.seed))
 
     def script(self, body: str, imports: str) -> str:
         """Python that prints and draws what a view shows; ``mechanism``, ``spec`` and its ``rows`` are at hand."""
@@ -249,14 +243,10 @@ VIEWS: dict[str, Callable[[Bench], None]] = {
 }
 
 
+@st.fragment
 def inside(current: Dataset) -> None:
     """The panels of noisy reweighting: sliders that all of them share, and one view of them at a time."""
-
-    @st.fragment
-    def live() -> None:
-        with widgets.refusals():
-            bench = _choose(current)
-            if bench is not None:
-                VIEWS[widgets.view_of(VIEWS, "in_nr_view")](bench)
-
-    live()
+    with widgets.refusals():
+        bench = _choose(current)
+        if bench is not None:
+            VIEWS[widgets.view_of(VIEWS, "in_nr_view")](bench)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import streamlit as st
 
-from dpsyn.kit import widgets
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.code import imports_of, script
-from dpsyn.kit.visit import Dataset
+from dpsyn.kit.visit import Dataset, Thing
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
@@ -23,8 +22,6 @@ from dpsyn.table import Table
 DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
 WHOLE, DRAWN = "the whole domain", "m uniform draws"
 _REMEMBERED = 8
-
-Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
@@ -58,13 +55,7 @@ class Settings:
 
 def remembered(key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
     """``make()``, kept in the session under the key; the oldest of a few is forgotten."""
-    memory: dict[tuple[object, ...], Thing] = st.session_state.setdefault("inside_sampling", {})
-    if key not in memory:
-        made = make()
-        while len(memory) >= _REMEMBERED:
-            memory.pop(next(iter(memory)))
-        memory[key] = made
-    return memory[key]
+    return visit.remembered("inside_sampling", _REMEMBERED, key, make)
 
 
 def space_of(current: Dataset, settings: Settings) -> ReducedSpace:
