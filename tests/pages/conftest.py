@@ -74,11 +74,52 @@ def open_page() -> Callable[..., AppTest]:
     def at(name: str, **query: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60)
         app.query_params.update(query)
-        app = (app if name == "start" else app.switch_page(f"{name}.py")).run()
-        assert not app.exception, app.exception
-        return app
+        return quiet((app if name == "start" else app.switch_page(f"{name}.py")).run())
 
     return at
+
+
+def quiet(app: AppTest) -> AppTest:
+    """The app, which shows no traceback."""
+    assert not app.exception, app.exception
+    return app
+
+
+def charts(app: AppTest) -> int:
+    """How many charts by Altair there are."""
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
+
+
+def pictures(app: AppTest) -> int:
+    """How many charts there are, by Altair and Plotly."""
+    return charts(app) + len(app.get("plotly_chart"))
+
+
+def messages(app: AppTest) -> str:
+    """What happened, in words."""
+    return " ".join(m.value for m in (*app.success, *app.warning, *app.error)).replace("\\", "")
+
+
+def words(app: AppTest) -> str:
+    """What the page says besides."""
+    return " ".join(e.value for e in (*app.info, *app.warning, *app.caption, *app.markdown))
+
+
+def file_of_runs(app: AppTest) -> bytes:
+    """The file in which the releases of a visit are kept."""
+
+    def write_file() -> None:
+        import streamlit as st
+
+        from dpsyn.app import state
+        from dpsyn.evaluation.experiments import archive_text
+
+        st.session_state["the_file"] = archive_text(state.made(), []).encode()
+
+    writer = AppTest.from_function(write_file, default_timeout=60)
+    writer.session_state["releases"] = app.session_state["releases"]
+    found: bytes = quiet(writer.run()).session_state["the_file"]
+    return found
 
 
 def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
@@ -91,8 +132,7 @@ def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
             time.sleep(0.05)
             continue
         process.wait(seconds)
-        app.run()
-        assert not app.exception, app.exception
+        quiet(app.run())
     return app
 
 
@@ -103,9 +143,7 @@ def last_measured(session: Any) -> dict[str, Any]:
 
 def press(app: AppTest, label: str) -> AppTest:
     """Press the first button whose label begins so."""
-    next(button for button in app.button if button.label.startswith(label)).click().run()
-    assert not app.exception, app.exception
-    return app
+    return quiet(next(button for button in app.button if button.label.startswith(label)).click().run())
 
 
 def confirm(app: AppTest, source: str = "code book") -> AppTest:

@@ -8,15 +8,11 @@ from dpsyn.app.audits import _line
 from dpsyn.mechanisms.audit import CALIBRATED, HALVED
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.audit import Audit
-from tests.pages.conftest import finish_job, press
+from tests.pages.conftest import charts, finish_job, press, words
 
 
 def opened(open_page, **chosen):
     return open_page("inside", inside_mechanism="Audits of all", audit_runs="1,000", **chosen)
-
-
-def words(app) -> str:
-    return " ".join(e.value for e in (*app.info, *app.warning, *app.caption, *app.markdown))
 
 
 @pytest.mark.parametrize("name", ["DP-CDA", "Noisy reweighting", "Random projection"])
@@ -29,7 +25,7 @@ def test_an_audit_runs_in_the_background_and_refutes_what_is_false(open_page, na
     # Others, like the published DP-CDA, are refuted in most visits only: the page draws its runs anew.
     assert list(said["Under audit"][:2]) == [CALIBRATED, HALVED]
     assert list(said["The claim"][:2]) == ["stands", "is refuted"]
-    assert len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart")) == 1
+    assert charts(app) == 1
     assert f"{name}, 1,000 runs a side" in words(app)
 
 

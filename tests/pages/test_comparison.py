@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpsyn import Domain
 from dpsyn.mechanisms.registry import MECHANISMS
-from tests.pages.conftest import finish_job, last_measured, other_rows, press
+from tests.pages.conftest import file_of_runs, finish_job, last_measured, other_rows, press
 from tests.pages.test_experiments import quick
 
 
@@ -138,20 +138,7 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     assert app.session_state["releases"][0].label == "the one we keep (no. 1)"
     compared = next(shown.value["Compared"] for shown in app.dataframe if "2-way mean" in shown.value)
     assert compared.iloc[0] == "the one we keep (no. 1)"
-
-    def write_file():
-        import streamlit as st
-
-        from dpsyn.app import state
-        from dpsyn.evaluation.experiments import archive_text
-
-        st.session_state["the_file"] = archive_text(state.made(), []).encode()
-
-    writer = AppTest.from_function(write_file, default_timeout=60)
-    writer.session_state["releases"] = app.session_state["releases"]
-    data = writer.run().session_state["the_file"]
-    assert not writer.exception
-
+    data = file_of_runs(app)
     finish_job(read_file(app, 0, data))
     assert len(app.session_state["releases"]) == 1
     app.button(key="runs_remove").click().run()

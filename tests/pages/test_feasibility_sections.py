@@ -7,17 +7,13 @@ import json
 import pytest
 
 from dpsyn.app.explorer import sections
+from tests.pages.conftest import charts, quiet
 
 SECTIONS = sections()
 
 
-def charts(app):
-    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
-
-
 def section(app, name):
-    app.segmented_control(key="f_section").set_value(name).run()
-    assert not app.exception, app.exception
+    quiet(app.segmented_control(key="f_section").set_value(name).run())
     assert not app.error, app.error[0].value
     return app
 

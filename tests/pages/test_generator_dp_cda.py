@@ -7,16 +7,11 @@ import json
 import pytest
 
 from dpsyn.mechanisms.dp_cda.form import WAYS
-from tests.pages.conftest import finish_job, other_rows
+from tests.pages.conftest import finish_job, messages, other_rows, quiet
 
 
 def at(open_page, sample="breast_cancer"):
     return open_page("generator", data=sample, mechanism="DP-CDA", epsilon="3.16")
-
-
-def quiet(app):
-    assert not app.exception, app.exception
-    return app
 
 
 def run(app):
@@ -24,10 +19,6 @@ def run(app):
     app = quiet(finish_job(app))
     (made,) = app.session_state["releases"]
     return app, made
-
-
-def messages(app):
-    return " ".join(m.value for m in (*app.success, *app.warning, *app.error)).replace("\\", "")
 
 
 def test_rows_that_do_not_divide_among_the_classes_are_said(open_page):

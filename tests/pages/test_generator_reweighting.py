@@ -11,24 +11,11 @@ import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.privacy.spec import PrivacySpec
-from tests.pages.conftest import finish_job, other_rows
+from tests.pages.conftest import charts, finish_job, messages, other_rows, quiet
 
 
 def at(open_page, sample="car"):
     return open_page("generator", data=sample, mechanism="Noisy reweighting")
-
-
-def quiet(app):
-    assert not app.exception, app.exception
-    return app
-
-
-def messages(app):
-    return " ".join(m.value for m in (*app.success, *app.warning, *app.error)).replace("\\", "")
-
-
-def charts(app):
-    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
 
 
 def run(app):

@@ -10,6 +10,7 @@ import pytest
 import dpsyn
 from dpsyn.mechanisms.dp_cda.panels import VIEWS
 from dpsyn.mechanisms.dp_cda.panels._views import MEASURED
+from tests.pages.conftest import pictures, quiet, words
 
 
 def at(open_page, sample="asia"):
@@ -24,25 +25,12 @@ def upload(open_page, text):
     return quiet(app.switch_page("inside.py").run())
 
 
-def quiet(app):
-    assert not app.exception, app.exception
-    return app
-
-
 def view(app, name):
     return quiet(app.segmented_control(key="in_cda_view").set_value(name).run())
 
 
 def metrics(app):
     return {m.label: m.value for m in app.metric}
-
-
-def pictures(app):
-    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart")) + len(app.get("plotly_chart"))
-
-
-def words(app):
-    return " ".join(e.value for e in (*app.info, *app.warning, *app.caption, *app.markdown))
 
 
 @pytest.mark.parametrize("sample", ["asia", "car", "digits", "breast_cancer"])

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from tests.pages.conftest import finish_job
-from tests.pages.test_generator_dp_cda import at, quiet, run
+from tests.pages.conftest import file_of_runs, finish_job, quiet
+from tests.pages.test_generator_dp_cda import at, run
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +49,8 @@ def test_in_the_list_and_through_a_workspace(published, open_page, tmp_path):
 
 
 def test_through_a_file(published, open_page):
-    def write_file():
-        import streamlit as st
-
-        from dpsyn.app import state
-        from dpsyn.evaluation.experiments import archive_text
-
-        st.session_state["the_file"] = archive_text(state.made(), []).encode()
-
-    writer = AppTest.from_function(write_file, default_timeout=60)
-    writer.session_state["releases"] = published.session_state["releases"]
-    data = quiet(writer.run()).session_state["the_file"]
     other = open_page("comparison", data="breast_cancer")
-    other.file_uploader(key="runs_import_0").upload("runs.json", data, "application/json").run()
+    other.file_uploader(key="runs_import_0").upload("runs.json", file_of_runs(published), "application/json").run()
     finish_job(other.button(key="runs_read").click().run())
     check(other)
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import SAMPLES
-from tests.pages.conftest import ROOT, confirm, finish_job, press
+from tests.pages.conftest import ROOT, confirm, finish_job, press, quiet
 
 
 def at(page: str, **query: str | list[str]) -> AppTest:
@@ -17,9 +17,7 @@ def at(page: str, **query: str | list[str]) -> AppTest:
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
     for name, value in query.items():
         app.query_params[name] = value
-    app = app.switch_page(f"{page}.py").run()
-    assert not app.exception, app.exception
-    return app
+    return quiet(app.switch_page(f"{page}.py").run())
 
 
 def code_of(app: AppTest) -> str:
