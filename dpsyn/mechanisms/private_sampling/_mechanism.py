@@ -222,9 +222,6 @@ def _share(basis: ContrastBasis, statistics: Floats, columns: tuple[int, ...], c
     return total / float(np.prod([basis.sizes[j] for j in columns]))
 
 
-# --- the rows: drawn from h*, block by block, with probabilities that lie in the box exactly ----------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Rows, and what the distribution that they come from looks like.
@@ -276,7 +273,7 @@ def draw_rows(
     *,
     keep: bool,
 ) -> Drawn:
-    """``rows`` independent draws from h* = x·c/m on S.
+    """``rows`` independent draws from h* = x·c/m on S, with probabilities that lie in the box exactly.
 
     Two passes over the points: the first lets the blocks agree on their shares of the probability, the second draws.
 

@@ -43,9 +43,6 @@ NAMES: dict[Certificate, str] = {
 _GRID = 64
 
 
-# --- certificates -----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Crossing:
     """Where two certificates cost the same.
@@ -168,8 +165,6 @@ def crossings(
     return tuple(sorted(found, key=lambda c: c.log_value))
 
 
-# --- what would make each condition true ------------------------------------------------------------------------------
-
 Status = Literal["value", "none", "any", "independent"]
 
 SYMBOLS = {
@@ -273,9 +268,6 @@ def inverse_frame(table: Sequence[Inverse]) -> pd.DataFrame:
         line = rows.setdefault(entry.condition, {"": "✓" if entry.holds else "✗", "Condition": entry.label})
         line[SYMBOLS[entry.parameter]] = entry.text
     return pd.DataFrame(list(rows.values()))
-
-
-# --- where floor may lie ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -205,8 +205,6 @@ def draw_density(info: DensityInfo) -> Any:
     )
 
 
-# --- what is promised, and what a neighbour gives away ------------------------------------------------------------------
-
 THEOREM, RATIO, STABILITY = "Theorem 4.1", "Bounded ratio", "Stability bound"
 CERTIFIES, CERTIFICATE, EXPERIMENTAL, OBSERVED = "certifies", "certificate", "experimental", "observed loss"
 _KINDS = {

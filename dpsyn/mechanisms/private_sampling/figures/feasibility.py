@@ -200,9 +200,6 @@ def _proven(info: Lines) -> list[dict[str, float]]:
     return [{"x": a, "y": b} for a, b in found.items()]
 
 
-# --- against p --------------------------------------------------------------------------------------------------------
-
-
 def p_range(p: int, smallest: int, largest: int | None = None, points: int = POINTS_OF_P) -> tuple[int, ...]:
     """About ``points`` whole numbers from ``smallest`` to ``largest`` (140, or 1.25·p if that is more), p among them."""
     top = max(largest if largest is not None else max(140, math.ceil(1.25 * p)), p, smallest)
@@ -287,9 +284,6 @@ def reduced_space_info(setting: PrivateSamplingSetting, *, points: int = POINTS_
         ticks=None,
         side=None,
     )
-
-
-# --- three certificates against one parameter -------------------------------------------------------------------------
 
 
 def certificates_info(setting: PrivateSamplingSetting, *, vary: Varied = "n") -> Lines:
@@ -393,9 +387,6 @@ def _words(setting: PrivateSamplingSetting, vary: Varied, found: Sequence[Crossi
 def _here(setting: PrivateSamplingSetting, log_value: float, text: str) -> Here:
     cost = log_epsilon(setting, smallest(setting))
     return Here(log_value / LN10, cost / LN10 if math.isfinite(cost) else None, text)
-
-
-# --- the trade-off in floor -------------------------------------------------------------------------------------------
 
 
 def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:

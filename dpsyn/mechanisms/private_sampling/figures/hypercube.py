@@ -221,8 +221,6 @@ def _draw_corners(
     return figure
 
 
-# --- Walsh functions --------------------------------------------------------------------------------------------------
-
 SIGNS = {1: ("sign +1", BLUE), -1: ("sign −1", YELLOW)}
 _ROW = 23
 

@@ -116,8 +116,6 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
     return _layers.finish(alt.layer(*layers), f"λ against the {info.axis}", info.subtitle, legend_labels=labels, plot=230)
 
 
-# --- the cells that bind ----------------------------------------------------------------------------------------------
-
 _AGAINST = 4.0
 
 

@@ -165,8 +165,6 @@ def box_note(settings: Settings) -> None:
         )
 
 
-# --- Python that makes what a section shows: the same functions, the same numbers ---------------------------------------
-
 _FIGURES = "dpsyn.mechanisms.private_sampling.figures"
 _RUN = "SmallRun, small_space"
 _TITLE = "Private sampling from the inside: it reads the private rows."

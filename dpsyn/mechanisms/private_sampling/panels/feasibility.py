@@ -199,9 +199,6 @@ draw_lines(floor_tradeoff_info(setting)).save("trade_off.html")
     return code.on_feasibility(explorer, body, imports)
 
 
-# --- the papers' tables -------------------------------------------------------------------------------------------------
-
-
 def show_tables(explorer: Explorer) -> None:
     """Tables 1 to 3 and Figure 1 of Pierquin et al. (2023): as printed, recomputed, and where they are wrong."""
     st.markdown(
@@ -257,9 +254,6 @@ def _code_of_tables(explorer: Explorer, epsilon: float) -> str:
     print(*table.errata, sep="\\n")
 """
     return code.on_feasibility(explorer, body, "from dpsyn.mechanisms.private_sampling.tables import paper_tables\n")
-
-
-# --- the sidebar --------------------------------------------------------------------------------------------------------
 
 
 SLIDERS = (
