@@ -57,6 +57,22 @@ def postgres() -> Iterator[Any]:
     connection.disconnect()
 
 
+def cube(p: int) -> Domain:
+    """So many columns of truth values."""
+    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
+
+
+def categories(*sizes: int) -> Domain:
+    """Columns of so many values each."""
+    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes))
+
+
+def binary_table(p: int, n: int, seed: int = 0) -> Table:
+    """Independent columns of :func:`cube`, of which three in ten are 1."""
+    codes = (np.random.default_rng(seed).random((n, p)) < 0.3).astype(int)
+    return Table(pd.DataFrame(codes, columns=[f"b{j}" for j in range(p)]), cube(p))
+
+
 def mixed_domain() -> Domain:
     """Truth, categorical, whole-number and real columns: 2 · 3 · 4 · 2 = 48 possible rows."""
     return Domain.of(

@@ -16,6 +16,7 @@ from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables, table_error
 from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.table import Table
+from tests.conftest import categories
 
 
 def calibrated(n, *, epsilon=1.0, domain=None, **options):
@@ -80,8 +81,7 @@ def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, 
 
 
 def sampling(sizes, **options):
-    columns = [Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)]
-    return dpsyn.PrivateSampling(**options).calibrate(dpsyn.PrivacySpec(3.16), Domain.of(columns), n=1000)
+    return dpsyn.PrivateSampling(**options).calibrate(dpsyn.PrivacySpec(3.16), categories(*sizes), n=1000)
 
 
 def test_a_long_run_of_private_sampling_says_how_long_and_what_makes_it_shorter(monkeypatch):
@@ -124,8 +124,7 @@ def test_nothing_is_said_of_a_tenth_more_where_the_error_hangs_on_other_things()
 
 def test_noise_on_a_table_that_may_be_chosen_is_that_of_all_pairs():
     sizes = [2 + j % 7 for j in range(30)]
-    domain = Domain(tuple(Attribute(f"c{j}", "categorical", tuple(range(k)), public=True) for j, k in enumerate(sizes)))
-    mechanism = calibrated(20_000, domain=domain)
+    mechanism = calibrated(20_000, domain=categories(*sizes))
     cells = np.mean([sizes[i] * sizes[j] for i, j in combinations(range(30), 2)])
     of_cell = np.sqrt(2 / np.pi) * mechanism.scale_with(1 / 200)
     assert noise_on_tables(mechanism) == (2, pytest.approx(cells * of_cell / 20_000))

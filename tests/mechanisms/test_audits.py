@@ -18,16 +18,9 @@ from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy import sensitivity
 from dpsyn.privacy.audit import log_ratio
 from dpsyn.solvers.coded import CodedRows
+from tests.conftest import categories, cube
 
 RUNS = 4_000
-
-
-def cube(p: int) -> Domain:
-    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
-
-
-def categories(*sizes: int) -> Domain:
-    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(s)), public=True) for j, s in enumerate(sizes))
 
 
 def reweighting(domain: Domain, noise: str, epsilon: float = 1.0):

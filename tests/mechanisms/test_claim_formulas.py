@@ -21,10 +21,11 @@ from dpsyn.privacy.mixing import exact as mixing
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.table import Table
 from dpsyn.theory.formulas import OTHERS, is_corrected, paper_of, power, up
+from tests.conftest import cube
 
 PAPERS = {name: config_class(name).paper for name in MECHANISMS}
 N = 20_000
-CUBE = Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(8))
+CUBE = cube(8)
 WIDE = Domain.of(
     [Attribute("a", "categorical", ("x", "y", "z"), public=True), Attribute("b", "truth", (0, 1), public=True)],
 )
@@ -296,7 +297,7 @@ def test_the_parts_of_the_field_add_up_to_the_claim(config, spec):
 
 
 def test_the_threshold_of_the_whole_table():
-    wide = Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(20))
+    wide = cube(20)
     for spec in SPECS[1:]:
         mechanism, (passed, claim) = lines_of(dpsyn.Contingency(), spec, wide)
         power_, scale = (float(x) for x in re.search(r"q\^\{(\d+)\}.*q = e\^\{-1/([\d.]+)\}", passed.filled).groups())

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.privacy.mixing.exact import noise_multiplier
-from dpsyn.privacy.mixing.pairs import Variant
+from dpsyn.privacy.mixing.pairs import Change, Variant
 from dpsyn.privacy.mixing.pld import Part, composed_epsilon
 
 TOLERANCE = 1e-3
 
 
-def add_remove_epsilon(
+def _of_one_class(
+    neighbouring: Change,
     *,
     order_of_mixture: int,
     sigma: float,
@@ -22,24 +24,14 @@ def add_remove_epsilon(
     delta: float,
     tolerance: float = TOLERANCE,
 ) -> float:
-    """The larger of (A_p, Q)^T and (Q, A_p)^T, p = l/N for the larger N."""
     sizes = (order_of_mixture, clip_norm, [class_size], [rows])
-    return dp_cda_epsilon(sigma, delta, *sizes, neighbouring="add_remove", tolerance=tolerance)
+    return dp_cda_epsilon(sigma, delta, *sizes, neighbouring=neighbouring, tolerance=tolerance)
 
 
-def replace_same_class_epsilon(
-    *,
-    order_of_mixture: int,
-    sigma: float,
-    clip_norm: float,
-    class_size: int,
-    rows: int,
-    delta: float,
-    tolerance: float = TOLERANCE,
-) -> float:
-    """The symmetric pair, T_k times."""
-    sizes = (order_of_mixture, clip_norm, [class_size], [rows])
-    return dp_cda_epsilon(sigma, delta, *sizes, neighbouring="replace_same_class", tolerance=tolerance)
+add_remove_epsilon = partial(_of_one_class, "add_remove")
+"""The larger of (A_p, Q)^T and (Q, A_p)^T, p = l/N for the larger N."""
+replace_same_class_epsilon = partial(_of_one_class, "replace_same_class")
+"""The symmetric pair, T_k times."""
 
 
 def label_change_epsilon(

@@ -6,27 +6,15 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 import dpsyn
-from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers.chebyshev import fit_density
-from dpsyn.table import Table
-from tests.conftest import mixed_table
-
-
-def cube(p: int) -> Domain:
-    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
-
-
-def binary_table(p: int, n: int, seed: int = 0) -> Table:
-    codes = (np.random.default_rng(seed).random((n, p)) < 0.3).astype(int)
-    return Table(pd.DataFrame(codes, columns=[f"b{j}" for j in range(p)]), cube(p))
+from tests.conftest import binary_table, cube, mixed_table
 
 
 def is_laplace(noise: np.ndarray, scale: float) -> bool:

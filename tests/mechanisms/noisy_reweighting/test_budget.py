@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, Part, _ledger
 from dpsyn.mechanisms.noisy_reweighting._ledger import Parts, calibrated_ledger
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
@@ -18,15 +17,7 @@ from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scal
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
 from dpsyn.table import Table
-
-
-def cube(p: int) -> Domain:
-    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
-
-
-def categories(*sizes: int) -> Domain:
-    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes))
-
+from tests.conftest import categories, cube
 
 OWN_MARGINALS = {"reduced_space": "marginals", "reduced_space_size": 5, "marginal_share": 0.3}
 FUNCTIONS = [lambda c: c[:, 0] / 2 - 0.3, lambda c: (c[:, 0] > 0) & (c[:, 1] > 0), lambda c: c[:, 1] - c[:, 0] / 3]

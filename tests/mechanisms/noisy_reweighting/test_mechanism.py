@@ -21,16 +21,7 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
-from tests.conftest import mixed_table
-
-
-def cube(p: int) -> Domain:
-    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
-
-
-def binary_table(p: int, n: int, seed: int = 0) -> Table:
-    codes = (np.random.default_rng(seed).random((n, p)) < 0.3).astype(int)
-    return Table(pd.DataFrame(codes, columns=[f"b{j}" for j in range(p)]), cube(p))
+from tests.conftest import binary_table, categories, cube, mixed_table
 
 
 @pytest.mark.parametrize(("p", "degree", "changed"), [(8, 1, 8), (8, 2, 20), (8, 3, 64)])
@@ -48,10 +39,6 @@ def test_progress_rises_and_leaves_a_quarter_for_drawing_the_rows():
     mechanism(np.random.default_rng(0), table, told.__setitem__)
     assert list(told.values()) == sorted(told.values())
     assert told["drawing rows"] == 0.75
-
-
-def categories(*sizes: int) -> Domain:
-    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes))
 
 
 def moves(mechanism, neighbouring: str) -> np.ndarray:

@@ -22,6 +22,7 @@ from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 from tests.conformance.neighbours import Deaf, Exact, neighbours, spent
+from tests.conftest import categories
 
 SIZES = (3, 2, 4)
 VALUES: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "c": ["k", "l", "m", "n"], "x": [0, 4, 9]}
@@ -113,9 +114,7 @@ def test_every_wide_table_is_paid_for(neighbouring: Any, delta: float, monkeypat
     """Three of 9 cells and three of 6, no code merged: by brute force the worst neighbour costs what was asked for."""
     monkeypatch.setattr(merged_tables, "WIDE", 6)
     sizes, spec = (3, 3, 3, 2), dpsyn.PrivacySpec(0.7, delta, neighbouring)
-    domain = dpsyn.Domain.of(
-        dpsyn.Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)
-    )
+    domain = categories(*sizes)
     mechanism = dpsyn.NoisyReweighting(**DRAWN).calibrate(spec, domain, 10)
     assert isinstance(mechanism, MergingMechanism)
     assert mechanism.wide == [(0, 1), (0, 2), (1, 2)]
@@ -204,9 +203,7 @@ def wide_table(rows: int = 4_000) -> Table:
     second = np.where(law[first] > 0.1, first, generator.choice(40, rows, p=law / law.sum()))
     codes = np.stack([first, second, first % 2, generator.integers(0, 30, rows)], axis=1).astype(np.int32)
     sizes = (40, 40, 2, 30)
-    domain = dpsyn.Domain.of(
-        dpsyn.Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)
-    )
+    domain = categories(*sizes)
     return Table(domain.decode(codes, generator), domain)
 
 

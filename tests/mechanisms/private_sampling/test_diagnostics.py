@@ -7,7 +7,6 @@ import pytest
 
 import dpsyn
 from dpsyn.data.samples import load_sample
-from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.private_sampling import _mechanism
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space, space_size
 from dpsyn.mechanisms.private_sampling._solve import Densities, match
@@ -17,6 +16,7 @@ from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.shrinkage import least_shrinkage
 from dpsyn.table import Table
+from tests.conftest import categories
 from tests.solvers.reference import shrinkage_by_highs
 
 LOOSE = dpsyn.PrivacySpec(1e9)
@@ -89,10 +89,7 @@ def test_binding_cells_have_the_shares_of_the_data_and_the_most_important_one_is
 def test_duals_of_cells_are_derivatives_of_the_least_shrinkage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_mechanism, "CELLS_TOLD", 10**6)
     generator = np.random.default_rng(4)
-    domain = dpsyn.Domain.of(
-        dpsyn.Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True)
-        for j, size in enumerate((2, 3, 2))
-    )
+    domain = categories(2, 3, 2)
     level = generator.random((300, 1))
     codes = np.minimum((0.6 * level + 0.4 * generator.random((300, 3))) * (2, 3, 2), (1, 2, 1)).astype(np.int32)
     densities = Densities.on(draw_space(space_size(domain, 2, None), generator), 0.1, 3.0)
@@ -141,12 +138,11 @@ def test_without_shrinkage_nothing_binds() -> None:
 
 
 def test_both_bases_state_the_same_equations() -> None:
-    sizes = (2, 3, 2)
-    domain = Domain.of(Attribute(f"c{j}", "categorical", tuple("abc"[:size]), public=True) for j, size in enumerate(sizes))
+    domain = categories(2, 3, 2)
     codes = np.array([[0, 0, 0], [0, 0, 0], [1, 2, 1], [0, 1, 1]], dtype=np.int32)
     space = draw_space(space_size(domain, 2, None), np.random.default_rng(0))
     densities = Densities.on(space, 0.1, 3.0)
-    problem = densities.problem_of(CodedRows(codes, sizes))
+    problem = densities.problem_of(CodedRows(codes, domain.shape))
     assert (problem.lower, problem.upper) == (0.1, 3.0)
     assert problem.target == pytest.approx(densities.basis.matrix(codes).mean(axis=1))
     assert problem.sparse_functions is not None
@@ -158,5 +154,5 @@ def test_both_bases_state_the_same_equations() -> None:
     assert shrinkage_by_highs(inner).shrinkage == pytest.approx(least, abs=1e-7)
     alone = densities.problem(problem.target)
     assert alone.sparse_functions is alone.sparse_target is None
-    pinned = Densities.on(space, 0.5, 3.0).problem_of(CodedRows(codes, sizes))
+    pinned = Densities.on(space, 0.5, 3.0).problem_of(CodedRows(codes, domain.shape))
     assert pinned.sparse_functions is pinned.sparse_target is None

@@ -7,21 +7,17 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.mechanisms.private_sampling import PrivateSampling, _solve
 from dpsyn.mechanisms.private_sampling._neighbours import Change, log_density_slopes
 from dpsyn.mechanisms.private_sampling.local_loss import LossMeter
 from dpsyn.table import Table
-
-LOOSE = dpsyn.PrivacySpec(1e9)
+from tests.conftest import categories
+from tests.mechanisms.private_sampling.small_runs import run_of, table_of
 
 
 def _table(codes: object, *sizes: int) -> Table:
-    domain = Domain.of(
-        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
-    )
-    return Table(domain.decode(np.asarray(codes, dtype=np.int32), np.random.default_rng(0)), domain)
+    return table_of(codes, categories(*sizes))
 
 
 def _dependent(n: int, sizes: tuple[int, ...], seed: int) -> Table:
@@ -32,8 +28,7 @@ def _dependent(n: int, sizes: tuple[int, ...], seed: int) -> Table:
 
 
 def _density(config: PrivateSampling, table: Table, seed: int) -> np.ndarray:
-    release = config.calibrate(LOOSE, table.domain, n=table.n)(np.random.default_rng(seed), table)
-    return np.asarray(release.diagnostics["density"])
+    return np.asarray(run_of(config, table, seed).diagnostics["density"])
 
 
 def test_two_hundred_random_pairs_lose_no_more_than_the_bounded_ratio() -> None:

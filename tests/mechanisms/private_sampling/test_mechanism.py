@@ -16,7 +16,6 @@ from scipy.stats import chisquare
 
 import dpsyn
 from dpsyn.data.samples import load_sample
-from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, SolverError
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.private_sampling import (
@@ -33,31 +32,15 @@ from dpsyn.mechanisms.private_sampling import _solve as solving
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, stability_epsilon, whole_cube_geometry
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
-from dpsyn.table import Table
-
-LOOSE = dpsyn.PrivacySpec(epsilon=1e9)
-
-
-def _domain(*sizes: int) -> Domain:
-    return Domain.of(
-        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
-    )
-
-
-def _table(codes: np.ndarray, domain: Domain) -> Table:
-    return Table(domain.decode(np.asarray(codes, dtype=np.int32), np.random.default_rng(0)), domain)
-
-
-def _run(config: PrivateSampling, table: Table, seed: int = 0, spec: dpsyn.PrivacySpec = LOOSE) -> dpsyn.Release:
-    return config.calibrate(spec, table.domain, n=table.n)(np.random.default_rng(seed), table)
-
+from tests.conftest import categories
+from tests.mechanisms.private_sampling.small_runs import LOOSE, run_of, table_of
 
 # --- reference runs ---------------------------------------------------------------------------------------------------
 
 
 def test_asia_on_the_whole_cube() -> None:
     table = load_sample("asia")
-    diagnostics = _run(PrivateSampling(degree=2, floor=0.05, ceiling=100.0, rows=5), table).diagnostics
+    diagnostics = run_of(PrivateSampling(degree=2, floor=0.05, ceiling=100.0, rows=5), table).diagnostics
     assert diagnostics["least_shrinkage"] == pytest.approx(0.1, abs=1e-7)
     assert diagnostics["quadratic_program"].startswith("optimal")
     assert diagnostics["smallest_singular_value"] == 16.0
@@ -75,7 +58,7 @@ def test_asia_on_the_whole_cube() -> None:
 @pytest.mark.parametrize(("ceiling", "shrinkage"), [(2.0, 0.75), (4.25, 0.5), (9.0, 0.5)])
 def test_car_on_the_whole_domain(ceiling: float, shrinkage: float) -> None:
     table = load_sample("car")
-    diagnostics = _run(PrivateSampling(floor=0.25, ceiling=ceiling, rows=2), table).diagnostics
+    diagnostics = run_of(PrivateSampling(floor=0.25, ceiling=ceiling, rows=2), table).diagnostics
     assert diagnostics["functions"] == 157
     assert diagnostics["reduced_space_size"] == 6912
     assert diagnostics["least_shrinkage"] == pytest.approx(shrinkage, abs=1e-7)
@@ -84,7 +67,7 @@ def test_car_on_the_whole_domain(ceiling: float, shrinkage: float) -> None:
 
 def test_car_on_a_drawn_space() -> None:
     table = load_sample("car")
-    release = _run(PrivateSampling(rows=3, reduced_space_size=2000), table)
+    release = run_of(PrivateSampling(rows=3, reduced_space_size=2000), table)
     diagnostics = release.diagnostics
     assert diagnostics["multiplicity"].sum() == 2000
     assert diagnostics["distinct_points"] < 2000
@@ -105,7 +88,7 @@ def test_car_on_a_drawn_space() -> None:
 def test_loss_over_all_neighbours_stays_below_the_certificate(
     reduced_space_size: int | None, floor: float, ceiling: float
 ) -> None:
-    domain = _domain(2, 3)
+    domain = categories(2, 3)
     codes = np.array([[0, 0], [0, 0], [1, 2]])
     config = PrivateSampling(degree=1, floor=floor, ceiling=ceiling, rows=1, reduced_space_size=reduced_space_size)
     densities = []
@@ -113,25 +96,25 @@ def test_loss_over_all_neighbours_stays_below_the_certificate(
         for row in all_codes((2, 3)):
             neighbour = codes.copy()
             neighbour[at] = row
-            densities.append(_run(config, _table(neighbour, domain), seed=4).diagnostics["density"])
-    original = _run(config, _table(codes, domain), seed=4).diagnostics["density"]
+            densities.append(run_of(config, table_of(neighbour, domain), seed=4).diagnostics["density"])
+    original = run_of(config, table_of(codes, domain), seed=4).diagnostics["density"]
     losses = np.abs(np.log(original / np.array(densities)))
     assert 0 < losses.max() <= bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling)
 
 
 def test_loss_stays_below_the_experimental_bound_too() -> None:
-    domain = _domain(2, 2, 2)
+    domain = categories(2, 2, 2)
     generator = np.random.default_rng(8)
     codes = generator.integers(0, 2, (400, 3)) * generator.integers(0, 2, (400, 1))
     config = PrivateSampling(floor=0.1, ceiling=4.0, rows=1)
-    original = _run(config, _table(codes, domain)).diagnostics
+    original = run_of(config, table_of(codes, domain)).diagnostics
     worst = 0.0
     for old in all_codes((2, 2, 2)):
         at = np.flatnonzero((codes == old).all(axis=1))
         for new in all_codes((2, 2, 2)) if len(at) else []:
             neighbour = codes.copy()
             neighbour[at[0]] = new
-            density = _run(config, _table(neighbour, domain)).diagnostics["density"]
+            density = run_of(config, table_of(neighbour, domain)).diagnostics["density"]
             worst = max(worst, float(np.abs(np.log(density / original["density"])).max()))
     bound = stability_epsilon(rows=1, floor=0.1, ceiling=4.0, n=400, geometry=whole_cube_geometry(3, 2))
     assert original["experimental_stability_epsilon"] == bound
@@ -149,10 +132,10 @@ def test_loss_stays_below_the_experimental_bound_too() -> None:
 )
 def test_every_probability_lies_in_the_box(seed: int, rows: int, floor: float, above: float, drawn: bool) -> None:
     ceiling = 1 + floor + above
-    domain = _domain(2, 3, 2)
-    table = _table(np.random.default_rng(seed).integers(0, 2, (rows, 3)), domain)
+    domain = categories(2, 3, 2)
+    table = table_of(np.random.default_rng(seed).integers(0, 2, (rows, 3)), domain)
     config = PrivateSampling(degree=1, floor=floor, ceiling=ceiling, rows=1, reduced_space_size=11 if drawn else None)
-    diagnostics = _run(config, table, seed).diagnostics
+    diagnostics = run_of(config, table, seed).diagnostics
     assert len(diagnostics["density"]) < 12 or not drawn
     m = int(diagnostics["multiplicity"].sum())
     for probability, c in zip(diagnostics["density"], diagnostics["multiplicity"], strict=True):
@@ -163,7 +146,7 @@ def test_every_probability_lies_in_the_box(seed: int, rows: int, floor: float, a
 
 
 def test_the_guarantee_counts_the_rows() -> None:
-    mechanism = PrivateSampling(rows=4).calibrate(dpsyn.PrivacySpec(10.0), _domain(2, 2), n=50)
+    mechanism = PrivateSampling(rows=4).calibrate(dpsyn.PrivacySpec(10.0), categories(2, 2), n=50)
     assert mechanism.guarantee.epsilon == pytest.approx(4 * math.log(8))
     assert mechanism.guarantee.delta == 0
     assert mechanism.guarantee.source == RATIO_SOURCE
@@ -171,7 +154,7 @@ def test_the_guarantee_counts_the_rows() -> None:
 
 
 def test_theorem_4_1_certifies_only_where_it_is_the_smaller_one() -> None:
-    spec, cube = dpsyn.PrivacySpec(2.0), _domain(*(2,) * 8)
+    spec, cube = dpsyn.PrivacySpec(2.0), categories(*(2,) * 8)
     mechanism = PrivateSampling(rows=1).calibrate(spec, cube, n=10**9)
     assert mechanism.guarantee.source == THEOREM_SOURCE
     assert mechanism.guarantee.status == "real_arithmetic"  # the theorem is about exact optima
@@ -184,14 +167,14 @@ def test_theorem_4_1_certifies_only_where_it_is_the_smaller_one() -> None:
     assert several.certificates()["bounded_ratio"] == pytest.approx(5 * math.log(8))
     for other, domain in [
         (replace(spec, neighbouring="add_remove"), cube),  # stated for replacing a row
-        (spec, _domain(*(2,) * 7, 3)),  # stated for the cube
+        (spec, categories(*(2,) * 7, 3)),  # stated for the cube
     ]:
         with pytest.raises(CalibrationError):
             PrivateSampling(rows=1).calibrate(other, domain, n=10**9)
 
 
 def test_the_ratio_holds_for_adding_and_removing_rows() -> None:
-    mechanism = PrivateSampling(rows=2).calibrate(dpsyn.PrivacySpec(5.0, neighbouring="add_remove"), _domain(2, 2), n=9)
+    mechanism = PrivateSampling(rows=2).calibrate(dpsyn.PrivacySpec(5.0, neighbouring="add_remove"), categories(2, 2), n=9)
     assert mechanism.guarantee.neighbouring == "add_remove"
     assert mechanism.guarantee.epsilon == pytest.approx(2 * math.log(8))
     assert mechanism.calibrated()["experimental_stability_epsilon"] is None
@@ -199,18 +182,18 @@ def test_the_ratio_holds_for_adding_and_removing_rows() -> None:
 
 def test_what_is_needed_for_one_row_is_enough() -> None:
     with pytest.raises(CalibrationError) as caught:
-        PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(1.0), _domain(2, 2), n=50)
+        PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(1.0), categories(2, 2), n=50)
     needed = float(re.search(r"one row needs ε ≥ ([\d.]+)\.", str(caught.value))[1])
-    assert PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(needed), _domain(2, 2), n=50).guarantee.epsilon <= needed
+    assert PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(needed), categories(2, 2), n=50).guarantee.epsilon <= needed
 
 
 @pytest.mark.parametrize(("floor", "ceiling"), [(0.5, 2.0), (0.25, 1.25)])
 def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float) -> None:
-    domain = _domain(2, 3)
+    domain = categories(2, 3)
     config = PrivateSampling(floor=floor, ceiling=ceiling, rows=40)
     spec = dpsyn.PrivacySpec(1e-3)
-    first = _run(config, _table([[0, 0]] * 6, domain), 1, spec)
-    second = _run(config, _table([[1, 2]] * 6, domain), 1, spec)
+    first = run_of(config, table_of([[0, 0]] * 6, domain), 1, spec)
+    second = run_of(config, table_of([[1, 2]] * 6, domain), 1, spec)
     pd.testing.assert_frame_equal(first.rows, second.rows)
     assert first.guarantee.epsilon == 0
     assert first.guarantee.source == DEGENERATE_SOURCE
@@ -230,17 +213,17 @@ def test_a_failing_solver_gives_uniform_rows_and_no_exception(
     def fail(*arguments: object, **named: object) -> None:
         raise fault("no answer")
 
-    table = _table([[0, 0]] * 6, _domain(2, 3))
+    table = table_of([[0, 0]] * 6, categories(2, 3))
     for name in ("closest_to_uniform", "least_shrinkage"):
         monkeypatch.setattr(solving, name, fail)
-        diagnostics = _run(PrivateSampling(rows=3), table).diagnostics
+        diagnostics = run_of(PrivateSampling(rows=3), table).diagnostics
         assert diagnostics["shrinkage"] == 1.0
         assert diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
         assert "no answer" in diagnostics["quadratic_program"] + diagnostics["linear_program"]
 
 
 def test_the_reduced_space_is_drawn_once_whatever_the_data_and_the_solvers_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    domain, drawn, made = _domain(2, 3, 2), [], []
+    domain, drawn, made = categories(2, 3, 2), [], []
     draw, solvers = drawing.draw_space, ("closest_to_uniform", "least_shrinkage")
 
     def watched(*arguments: Any) -> Any:
@@ -257,7 +240,9 @@ def test_the_reduced_space_is_drawn_once_whatever_the_data_and_the_solvers_say(m
             with monkeypatch.context() as patch:
                 for name in failing:
                     patch.setattr(solving, name, fail)
-                made.append(_run(PrivateSampling(rows=3, degree=1, reduced_space_size=8), _table(codes, domain)).diagnostics)
+                made.append(
+                    run_of(PrivateSampling(rows=3, degree=1, reduced_space_size=8), table_of(codes, domain)).diagnostics
+                )
     assert len(drawn) == len(made) == 8
     assert {found["shrinkage"] == 1.0 for found in made} == {True, False}
     for space, found in zip(drawn, made, strict=True):
@@ -273,7 +258,7 @@ def test_what_the_listener_raises_is_no_fault_of_a_solver() -> None:
         if step == "quadratic program":
             raise Cancelled
 
-    table = _table([[0, 0]] * 6, _domain(2, 3))
+    table = table_of([[0, 0]] * 6, categories(2, 3))
     mechanism = PrivateSampling(rows=3).calibrate(LOOSE, table.domain, n=table.n)
     with pytest.raises(Cancelled):
         mechanism(np.random.default_rng(0), table, listen)
@@ -283,8 +268,8 @@ def test_what_the_listener_raises_is_no_fault_of_a_solver() -> None:
 
 
 def test_draws_follow_the_density() -> None:
-    table = _table([[0, 0], [0, 1], [1, 2], [0, 0]], _domain(2, 3))
-    release = _run(PrivateSampling(floor=0.1, ceiling=4.0, rows=60_000), table, 3)
+    table = table_of([[0, 0], [0, 1], [1, 2], [0, 0]], categories(2, 3))
+    release = run_of(PrivateSampling(floor=0.1, ceiling=4.0, rows=60_000), table, 3)
     drawn = np.ravel_multi_index(table.domain.encode(release.rows).T, (2, 3))
     observed = np.bincount(drawn, minlength=6)
     expected = release.diagnostics["density"]
@@ -294,7 +279,7 @@ def test_draws_follow_the_density() -> None:
 
 
 def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
-    domain = _domain(2, 2)
+    domain = categories(2, 2)
     for epsilon, rows in [(3.0, 1), (3 * math.log(8), 3), (20.0, 9), (1e6, 50)]:
         mechanism = PrivateSampling().calibrate(dpsyn.PrivacySpec(epsilon), domain, n=50)
         assert mechanism.calibrated()["rows"] == rows
@@ -305,12 +290,12 @@ def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
 
 def test_too_many_rows_say_what_would_fit() -> None:
     with pytest.raises(CalibrationError, match=r"ε = 6\.239 for 3 rows.*fits is 2; one row needs ε ≥ 2\.08") as caught:
-        PrivateSampling(rows=3).calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50)
+        PrivateSampling(rows=3).calibrate(dpsyn.PrivacySpec(5.0), categories(2, 2), n=50)
     advice = str(caught.value).split("floor = ")[-1].replace(" and ceiling = ", " ").split()
     better = PrivateSampling(rows=3, floor=float(advice[0]), ceiling=float(advice[1]))
-    assert better.calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50).guarantee.epsilon <= 5.0
+    assert better.calibrate(dpsyn.PrivacySpec(5.0), categories(2, 2), n=50).guarantee.epsilon <= 5.0
     with pytest.raises(CalibrationError, match=r"No floor and ceiling allow 1 at ε = 1.*ln 3"):
-        PrivateSampling().calibrate(dpsyn.PrivacySpec(1.0), _domain(2, 2), n=50)
+        PrivateSampling().calibrate(dpsyn.PrivacySpec(1.0), categories(2, 2), n=50)
 
 
 @pytest.mark.parametrize(
@@ -320,8 +305,8 @@ def test_too_many_rows_say_what_would_fit() -> None:
 @pytest.mark.parametrize("rows", [1, 500])
 def test_extreme_boxes_are_solved(floor: float, ceiling: float, rows: int) -> None:
     codes = np.zeros((rows, 6)) if rows == 1 else np.random.default_rng(0).integers(0, 2, (rows, 6))
-    table = _table(codes, _domain(2, 2, 2, 2, 2, 3))
-    diagnostics = _run(PrivateSampling(floor=floor, ceiling=ceiling, rows=1), table).diagnostics
+    table = table_of(codes, categories(2, 2, 2, 2, 2, 3))
+    diagnostics = run_of(PrivateSampling(floor=floor, ceiling=ceiling, rows=1), table).diagnostics
     assert diagnostics["linear_program"].startswith("optimal")
     assert diagnostics["quadratic_program"].startswith("optimal")
     assert diagnostics["residual"] <= 1e-8
@@ -329,14 +314,14 @@ def test_extreme_boxes_are_solved(floor: float, ceiling: float, rows: int) -> No
 
 @pytest.mark.parametrize("sizes", [(3,), (1, 2), (1,), (2, 1, 4)])
 def test_narrow_tables(sizes: tuple[int, ...]) -> None:
-    table = _table(np.zeros((5, len(sizes))), _domain(*sizes))
-    release = _run(PrivateSampling(degree=3, rows=7), table)
+    table = table_of(np.zeros((5, len(sizes))), categories(*sizes))
+    release = run_of(PrivateSampling(degree=3, rows=7), table)
     assert len(release.rows) == 7
     assert release.diagnostics["residual"] <= 1e-8
 
 
 def test_calibrated_is_plain_data() -> None:
-    mechanism = PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(3.0), _domain(*(2,) * 8), n=20_000)
+    mechanism = PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(3.0), categories(*(2,) * 8), n=20_000)
     values = json.loads(json.dumps(mechanism.calibrated()))
     assert values["theorem_4_1_epsilon"] == pytest.approx(388, rel=2e-3)
     assert values["bounded_ratio_epsilon"] == pytest.approx(math.log(8))

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-import dpsyn
-from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import FailureError, ParameterError
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling import _reduced_space as sizes_module
@@ -27,30 +25,14 @@ from dpsyn.mechanisms.private_sampling._reduced_space import (
 )
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
-from dpsyn.table import Table
-
-LOOSE = dpsyn.PrivacySpec(epsilon=1e9)
-
-
-def _domain(*sizes: int) -> Domain:
-    return Domain.of(
-        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
-    )
-
-
-def _table(codes: np.ndarray, domain: Domain) -> Table:
-    return Table(domain.decode(np.asarray(codes, dtype=np.int32), np.random.default_rng(0)), domain)
-
-
-def _run(config: PrivateSampling, table: Table, seed: int = 0, spec: dpsyn.PrivacySpec = LOOSE) -> dpsyn.Release:
-    return config.calibrate(spec, table.domain, n=table.n)(np.random.default_rng(seed), table)
-
+from tests.conftest import categories
+from tests.mechanisms.private_sampling.small_runs import LOOSE, run_of, table_of
 
 # --- spaces -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_space_follows_the_domain_or_the_settings() -> None:
-    bits, mixed = _domain(2, 2, 2), _domain(2, 3)
+    bits, mixed = categories(2, 2, 2), categories(2, 3)
     for space in (None, "auto", "cube", "product"):
         mechanism = PrivateSampling(space=space).calibrate(LOOSE, bits, n=10)
         assert mechanism.calibrated()["space"] == "cube"
@@ -65,23 +47,23 @@ def test_the_space_follows_the_domain_or_the_settings() -> None:
 
 
 def test_a_reduced_space_that_would_hold_the_domain_is_the_domain() -> None:
-    domain = _domain(2, 3, 2)
+    domain = categories(2, 3, 2)
     for m, whole in [(12, True), (5000, True), (11, False)]:
         size = space_size(domain, 1, m)
         assert (size.whole, size.m) == (whole, min(m, 12))
-    size = space_size(_domain(300, 300), 1, None)
+    size = space_size(categories(300, 300), 1, None)
     assert default_draws((300, 300), 2) > 90_000 > size.m
     assert not size.whole
-    assert space_size(_domain(300, 300), 2, None, memory_limit=1 << 60).whole
-    release = _run(PrivateSampling(rows=2, reduced_space_size=5000), _table(np.zeros((4, 3)), domain))
+    assert space_size(categories(300, 300), 2, None, memory_limit=1 << 60).whole
+    release = run_of(PrivateSampling(rows=2, reduced_space_size=5000), table_of(np.zeros((4, 3)), domain))
     assert release.settings["reduced_space_size"] == 12
     assert (release.diagnostics["multiplicity"] == 1).all()
     assert release.diagnostics["smallest_singular_value"] == pytest.approx(math.sqrt(12))
 
 
 def test_the_scheduler_is_no_part_of_the_record() -> None:
-    table = _table([[0, 0]] * 6, _domain(2, 3))
-    release = _run(PrivateSampling(rows=2, space="product"), table)
+    table = table_of([[0, 0]] * 6, categories(2, 3))
+    release = run_of(PrivateSampling(rows=2, space="product"), table)
     assert "scheduler" not in release.record()["settings"]
     assert "scheduler" not in release.record()["config"]
     assert release.record()["settings"]["space"] == "product"
@@ -131,13 +113,13 @@ def test_the_norm_comparison_is_the_papers_on_the_cube_and_close_on_one_wide_col
 
 
 def test_a_failing_space_is_drawn_again_and_the_draws_are_counted() -> None:
-    domain = _domain(*(2,) * 7)
+    domain = categories(*(2,) * 7)
     size = space_size(domain, 2, 40)
     redraws = [draw_space(size, np.random.default_rng(seed)).redraws for seed in range(30)]
     assert 0 < np.mean(redraws) < 15
-    table = _table(np.zeros((5, 7)), domain)
+    table = table_of(np.zeros((5, 7)), domain)
     seed = int(np.argmax(redraws))
-    diagnostics = _run(PrivateSampling(rows=1, reduced_space_size=40), table, seed).diagnostics
+    diagnostics = run_of(PrivateSampling(rows=1, reduced_space_size=40), table, seed).diagnostics
     assert diagnostics["redraws"] == redraws[seed] > 0
     assert diagnostics["smallest_singular_value"] >= diagnostics["failure_threshold"]
 
@@ -146,9 +128,9 @@ def test_a_failing_space_is_drawn_again_and_the_draws_are_counted() -> None:
 
 
 def test_failure_is_the_algorithms_own_outcome() -> None:
-    domain = _domain(*(2,) * 7)
+    domain = categories(*(2,) * 7)
     mechanism = PrivateSampling(reduced_space_size=29, rows=1).calibrate(LOOSE, domain, n=5)
-    first, second = _table(np.zeros((5, 7)), domain), _table(np.ones((5, 7)), domain)
+    first, second = table_of(np.zeros((5, 7)), domain), table_of(np.ones((5, 7)), domain)
     outcomes = []
     for table in (first, second):
         failed = []
@@ -165,7 +147,7 @@ def test_failure_is_the_algorithms_own_outcome() -> None:
 @pytest.mark.parametrize("sizes", [(2,) * 20, (12,) * 5, (200, 200)])
 def test_the_default_reduced_space_does_not_fail(sizes: tuple[int, ...]) -> None:
     degree = 1 if max(sizes) > 100 else 2
-    size = space_size(_domain(*sizes), degree, default_draws(sizes, degree))
+    size = space_size(categories(*sizes), degree, default_draws(sizes, degree))
     space = draw_space(size, np.random.default_rng(6))
     assert space.redraws == 0
     assert space.smallest_singular_value >= space.threshold
@@ -173,7 +155,7 @@ def test_the_default_reduced_space_does_not_fail(sizes: tuple[int, ...]) -> None
 
 @pytest.mark.parametrize("sizes", [(2,) * 6, (4, 4), (3, 5, 2)])
 def test_safe_draws_do_not_fail(sizes: tuple[int, ...]) -> None:
-    domain = _domain(*sizes)
+    domain = categories(*sizes)
     basis = ContrastBasis(sizes, 2)
     assert (basis.matrix(all_codes(sizes)) ** 2).sum(axis=0) == pytest.approx(
         np.full(domain.size, ContrastBasis(sizes, 2).dimension)
@@ -215,7 +197,7 @@ def test_rough_times_are_near_what_was_measured(dimension: int, m: int, measured
 
 def test_too_many_functions_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
-    domain = _domain(*(30,) * 12)
+    domain = categories(*(30,) * 12)
     with pytest.raises(ParameterError, match=r"degree = 1.*") as caught:
         PrivateSampling(degree=2).calibrate(LOOSE, domain, n=10)
     assert caught.value.field == "degree"
@@ -223,8 +205,8 @@ def test_too_many_functions_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) 
     assert "4 GB may be used" in str(caught.value)
     columns = int(re.search(r"the (\d+) columns", str(caught.value))[1])
     bins = int(re.search(r"at most (\d+) bins", str(caught.value))[1])
-    PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(30,) * columns), n=10)
-    PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(bins,) * 12), n=10)
+    PrivateSampling(degree=2).calibrate(LOOSE, categories(*(30,) * columns), n=10)
+    PrivateSampling(degree=2).calibrate(LOOSE, categories(*(bins,) * 12), n=10)
 
 
 @pytest.mark.parametrize("sizes", [(3,) * 3_000, (5_000, 5_000, 40)])
@@ -242,7 +224,7 @@ def test_what_fits_is_found_in_a_few_steps_however_wide_the_table_is(
     needed = sizes_module._bytes_needed
     monkeypatch.setattr(sizes_module, "_bytes_needed", counted)
     with pytest.raises(ParameterError, match="These would fit"):
-        sizes_module.space_size(_domain(*sizes), 2, None)
+        sizes_module.space_size(categories(*sizes), 2, None)
     assert asked < 50
 
 
@@ -254,7 +236,7 @@ def test_the_largest_that_fits_is_the_one_that_trying_all_finds(sizes: list[int]
 
 def test_too_many_points_say_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
-    domain = _domain(*(2,) * 54)
+    domain = categories(*(2,) * 54)
     with pytest.raises(ParameterError, match=r"GB.*at most about [\d,]+ points fit") as caught:
         PrivateSampling(reduced_space_size=10**12).calibrate(LOOSE, domain, n=10)
     assert caught.value.field == "reduced_space_size"
@@ -269,7 +251,7 @@ def test_too_many_points_say_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_reduced_space_of_fewer_points_than_functions_is_refused() -> None:
     with pytest.raises(ParameterError, match="cannot be independent") as caught:
-        PrivateSampling(reduced_space_size=30).calibrate(LOOSE, _domain(*(2,) * 30), n=10)
+        PrivateSampling(reduced_space_size=30).calibrate(LOOSE, categories(*(2,) * 30), n=10)
     assert caught.value.field == "reduced_space_size"
 
 
@@ -287,7 +269,7 @@ def test_points_of_a_drawn_space_are_uniform_on_the_domain(monkeypatch: pytest.M
 
 
 def test_a_bound_on_the_smallest_singular_value_passes_no_space_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = space_size(_domain(*(2,) * 7), 2, 40)
+    size = space_size(categories(*(2,) * 7), 2, 40)
     exact = [draw_once(size, np.random.default_rng(seed)) for seed in range(40)]
     monkeypatch.setattr(sizes_module, "_SPECTRUM_WORK", 0)
     bounded = [draw_once(size, np.random.default_rng(seed)) for seed in range(40)]
