@@ -98,6 +98,14 @@ def test_it_says_what_is_not_public_and_where_the_rest_is_known_from(current: Da
     assert "no guarantee is true yet" not in words
 
 
+def test_an_experiment_is_there_once(current: Dataset) -> None:
+    grid = Grid({"a": dpsyn.NoisyReweighting(rows=9)}, SPEC, values=(1.0, 2.0), repeats=1, draws=1)
+    experiment = Experiment(1, "one", "people.csv", "", grid, None, (1,), ())
+    text = visit_notebook(current, [], ASKED, [experiment], SPEC, "print(7)").decode()
+    assert text.count("run_grid(") == 1
+    assert "print(7)" not in text
+
+
 def test_without_a_release_it_ends_with_what_was_on_screen(
     current: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

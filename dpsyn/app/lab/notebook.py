@@ -51,7 +51,7 @@ def visit_notebook(
         asked: what a comparison measures.
         experiments: about it.
         spec: the budget that all pages share.
-        on_screen: code of the page, for a visit that has made no release.
+        on_screen: code of the page, for a visit that has made nothing.
     """
     again = [made for made in releases if plain_config(made.config) is not None]
     cells: list[Words | Code] = [Words("## The data"), Code(code.read(current)), Code("table")]
@@ -68,7 +68,7 @@ def visit_notebook(
     if again:
         cells += [Words("## The comparison"), Code(_comparison(again, asked)), Code("summary_table(reports)")]
         cells += [Code(_COMPARED), Code(_BEST)]
-    elif on_screen is not None:
+    elif on_screen is not None and not experiments:
         cells += [Words("## What was on screen"), Code(on_screen)]
     for experiment in reversed(experiments):
         cells += [Words(_words_of_experiment(experiment)), Code(_experiment(experiment)), Code("results.figure()")]
