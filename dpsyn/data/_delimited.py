@@ -213,7 +213,7 @@ class Delimited:
 
     def header_notes(self, first_row: Sequence[str]) -> tuple[str, ...]:
         """A hint that the first line may be a row (a name is a number and the cell of the first row below it is, too), or
-        that another character separates the values (it cuts the one name and the first row, or all lines, into equally
+        that another character separates the values (it cuts the one name and the first row, or most lines, into equally
         many)."""
         for mark, by in _OTHER_SEPARATORS.items() if len(self.names) == 1 else ():
             parts = [len(text.split(mark if mark != " " else None)) for text in (self.names[0], first_row[0] or "")]
@@ -225,7 +225,7 @@ class Delimited:
         for mark in self._alike[:1]:
             taken, others = SEPARATORS[self.separator], SEPARATORS[mark]
             return (
-                f"{taken.capitalize()} were taken to separate the values, but {others} cut all lines alike, too. If "
+                f"{taken.capitalize()} were taken to separate the values, but {others} cut most lines alike, too. If "
                 f"{others} separate them, write the line {quoted('sep=' + mark)} above the names.",
             )
         number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
@@ -292,11 +292,12 @@ def _quote_message(error: str, line: int) -> str:
 
 def _guess_separators(text: Open, first_line: int) -> list[str]:
     """The candidate that cuts the first line, and then as many lines as possible, into equally many values; behind it those
-    that do as well.
+    that cut most lines alike, too.
 
-    Commas stand in names and numbers, too: where no cell holds more than one, another character goes before them.
+    Commas stand in names and numbers, too: where cells hold no more than one, another character goes before them. A row that
+    is damaged, or all of them in one way, does not make it another character.
     """
-    scores: dict[str, tuple[bool, float, int]] = {}
+    scores: dict[str, tuple[bool, bool, float, int]] = {}
     alone: dict[str, Counter[int]] = {}
     for separator in SEPARATORS:
         strict = True
@@ -305,17 +306,21 @@ def _guess_separators(text: Open, first_line: int) -> list[str]:
         except DataError:
             # A wrong separator makes nonsense of quotes; if the quotes themselves are wrong, the real reading says so.
             strict, widths = False, _raw_widths(text, separator)
-        if widths[0] > 1:
-            share = sum(w == widths[0] for w in widths) / len(widths)
-            scores[separator] = (strict and share == 1, share, widths[0])
         alone[separator] = Counter(widths[1:])
+        if widths[0] > 1:
+            usual, lines = (alone[separator] or Counter(widths)).most_common(1)[0]
+            share = sum(w == widths[0] for w in widths) / len(widths)
+            plausible = usual > 1 and 2 * lines >= len(widths) - 1
+            scores[separator] = (plausible, strict, share, widths[0])
     if not scores:
         return [_single(text, alone, first_line)]
     order = sorted(scores, key=lambda s: scores[s], reverse=True)
     best = [s for s in order if scores[s][0]] or order[:1]
-    if best[0] == "," and best[1:] and scores[","][2] <= 2 * (scores[best[1]][2] - 1) + 1:
-        best[:2] = best[1], ","
-    return best
+    others = [s for s in best if s != ","]
+    if best[0] == "," and others and scores[","][-1] <= 2 * (scores[others[0]][-1] - 1) + 1:
+        best.remove(others[0])
+        best.insert(0, others[0])
+    return [best[0], *(s for s in best[1:] if scores[s][1])]  # by the others quotes make no sense
 
 
 def _first_lines(text: Open) -> list[str]:

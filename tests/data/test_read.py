@@ -179,6 +179,21 @@ def test_commas_of_names_and_numbers_separate_nothing_where_another_character_do
         assert not any("separate the values" in note for note in read_table(f"{other}\n{text}".encode()).notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Name, First;Age\n" + "X, Y;30;\n" * 30, "line 2 has 3 values where the first line names 2 columns"),
+        ("Name\tCity, State\tAge\n" + "N\tA, TX\t30\n" * 30 + "N\t\tA, TX\t33\n", "line 32 has 4 values"),
+        ("Day;T, C;H\n" + "2024-01-01;1,5;3\n" * 20 + "2024-02-01;3,5\n", "line 22 has 2 values"),
+        ("Day;Sum, CHF\n" + "2024-01-01;1,50\n" * 20 + "Total 12,50\n", "line 22 has 1 value"),
+        ("id;size, cm;note\n" + "1;3,5;ok\n" * 20 + '21;3,5;"a\n', "line 22 is never closed"),
+    ],
+)
+def test_damaged_rows_do_not_make_it_another_separator(text: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_table(text.encode())
+
+
 def test_300_columns() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame(generator.normal(size=(200, 300)), columns=[f"c{i}" for i in range(300)])
