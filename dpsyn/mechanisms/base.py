@@ -365,7 +365,7 @@ class Mechanism(Shown, ABC):
         """Run once.
 
         Args:
-            generator: None draws on the system's entropy, with the exact samplers of OpenDP for the noise (DP-CDA: see
+            generator: None draws on the system's entropy, with the exact samplers of OpenDP for whole numbers (DP-CDA: see
                 ``noise_sampler``). A generator makes the run repeatable, hence a demonstration: the release says so.
             table: rows over the domain that the mechanism was calibrated to. Those of a table that is counted in place are
                 read into memory for a mechanism that needs more than counts.
