@@ -23,7 +23,7 @@ from dpsyn.privacy.spec import Guarantee
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
 SMALLER = (1 - 1e-6, 0.9, 0.01)
-"""Parts of the ε of a record that somebody writes in its place."""
+"""Parts of the ε or δ of a record that somebody writes in its place."""
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))
@@ -67,11 +67,12 @@ def test_a_smaller_epsilon_is_refuted(record: dict[str, Any], part: float) -> No
     assert verify(both).contradiction
 
 
-def test_a_smaller_delta_is_refuted(record: dict[str, Any]) -> None:
-    delta = record["guarantee"]["delta"]
-    if delta:
-        assert verify(changed(record, guarantee__delta=delta / 10)).contradiction
-        both = changed(record, guarantee__delta=delta / 10, settings__requested__delta=delta / 10)
+@pytest.mark.parametrize("part", [*SMALLER, 1e-100, 0.0])
+def test_a_smaller_delta_is_refuted(record: dict[str, Any], part: float) -> None:
+    less = part * record["guarantee"]["delta"]
+    if record["guarantee"]["delta"]:
+        assert "REFUTED" in str(verify(changed(record, guarantee__delta=less)))
+        both = changed(record, guarantee__delta=less, settings__requested__delta=less)
         assert verify(both).contradiction
 
 

@@ -241,6 +241,13 @@ def test_means_and_deviations_follow_from_noisy_sums_alone(neighbouring, sums, c
     assert found.spread == pytest.approx([spread])
 
 
+@pytest.mark.parametrize("rows", [1, 99, 10_001, 300_000])
+def test_a_secret_number_of_rows_has_no_part_in_means_and_deviations(rows):
+    table = dpsyn.Table(pd.DataFrame({"petal": np.full(rows, 500.0)}), TABLE.domain.project(["petal"]))
+    found = StandardRelease(1, 1.0, "add_remove").run(Given(20.0, 29.0, 50.0), FeatureMap(table.domain), table)
+    assert (found.centre.tolist(), found.spread.tolist()) == ([0.4], [pytest.approx(math.sqrt(0.42))])
+
+
 def test_private_scaling_is_paid_for_wherever_there_is_a_number():
     config, spec = dpsyn.DPCDA("kind", scaling="private"), dpsyn.PrivacySpec(1.0, 1e-5)
     for numbers in (0, 1, 2):

@@ -232,6 +232,25 @@ def test_as_many_rows_are_made_as_the_noisy_sums_say_however_many_there_are(
         pd.testing.assert_frame_equal(found[0][1], rows)
 
 
+@pytest.mark.parametrize("classes", [1, 2, 3, 4, 5, 17, 100, 1001])
+def test_the_model_follows_from_noisy_sums_alone_whichever_of_the_classes_are_empty(
+    classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Features, "fitted", lambda self, mean, count, generator: np.zeros((count, len(self.numbers))))
+    labels = np.arange(classes)
+    target = dpsyn.Attribute("k", "categorical", tuple(labels.tolist()), public=True)
+    domain = dpsyn.Domain.of([target, *DOMAIN.project(["b", "x"]).attributes])
+    mechanism = dpsyn.DPMERF("k", features=4, rows=3).calibrate(dpsyn.PrivacySpec(1.0, 1e-5), domain, classes)
+    found = []
+    for at in (labels, np.zeros_like(labels), np.full_like(labels, classes - 1), labels // 2):
+        table = dpsyn.Table(pd.DataFrame({"k": at, "b": at % 2, "x": 1.0}), domain)
+        found.append(mechanism._run(Deaf(least=UNIT), table, no_progress)[1]["model"])
+    for model in found[1:]:
+        assert model.rows.tolist() == found[0].rows.tolist()
+        assert model.means.tolist() == found[0].means.tolist()
+        assert [counts.tolist() for counts in model.counts] == [counts.tolist() for counts in found[0].counts]
+
+
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(CalibrationError, match="delta > 0"):
         dpsyn.DPMERF().calibrate(dpsyn.PrivacySpec(1.0), DOMAIN, 10)

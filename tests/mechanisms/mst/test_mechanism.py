@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import DpsynError
+from dpsyn.solvers.noisy_tables import NoisyTables
 from dpsyn.table import Table
 from tests.conformance.neighbours import Call, Deaf, Exact
 
@@ -51,6 +53,30 @@ def test_without_noise_it_is_the_largest_spanning_tree_and_its_tables_are_counte
         counts = np.bincount(2 * ASIA.codes[:, i] + ASIA.codes[:, j], minlength=4)
         assert call.values.tolist() == counts.tolist()
     assert len({call.scale for call in calls[:8]}) == len({call.scale for call in calls[15:]}) == 1
+
+
+@pytest.mark.parametrize("rows", [1, 40, 20_000])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_a_neighbour_moves_a_score_by_the_cells_that_it_moves_however_large_a_table_is(neighbouring: Any, rows: int) -> None:
+    """A row more moves the distance of every table from whole numbers by 1, up or down; a replaced one by 2 or not."""
+    sizes, random = (2, 3, 7, 40, 101, 1500), np.random.default_rng(0)
+    domain = dpsyn.Domain.of(
+        dpsyn.Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)
+    )
+    mechanism = dpsyn.MST(rows=3).calibrate(dpsyn.PrivacySpec(1.0, 1e-5, neighbouring), domain, rows)
+    codes = random.integers(0, sizes, (rows + 1, len(sizes)))
+    other = codes if neighbouring == "add_remove" else np.delete(codes, rows - 1, axis=0)
+    moved = []
+    for some in (codes[:-1], other):
+        noise, tables = Deaf(many=4 * rows), NoisyTables()
+        table = Table(pd.DataFrame(some, columns=list(domain.names)), domain)
+        for j, size in enumerate(sizes):
+            tables.add((j,), noise.discrete_laplace(np.zeros(size, dtype=np.int64), 1.0), 1.0)
+        mechanism._tree(noise, mechanism.stage.encoding(noise, table).rows(table), tables)
+        moved.append(np.concatenate([call.values for call in noise.calls if call.kind == "choice"]))
+    apart = np.abs(moved[0] - moved[1])
+    assert len(apart) >= len(sizes) * (len(sizes) - 1) // 2
+    assert set(apart.tolist()) <= ({1} if neighbouring == "add_remove" else {0, 2})
 
 
 def test_edges_never_close_a_cycle_whatever_is_chosen() -> None:

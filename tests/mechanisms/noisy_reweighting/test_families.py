@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import math
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -216,6 +218,26 @@ def test_a_row_on_which_a_function_fails_counts_as_the_lower_end_and_is_not_told
         neighbour = codes.copy()
         neighbour[row] = (codes[row] + 1) % 3
         assert np.abs(family.sums(codes) - family.sums(neighbour)).sum() <= family.l1()
+
+
+def test_whatever_a_function_raises_on_a_row_is_not_told():
+    """Not only what arithmetic raises: all kinds of faults that Python has, and one of the user's own."""
+    kinds = [kind for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    raised = [type("Own", (BaseException,), {})(), SystemExit(), GeneratorExit(), Exception("a kind of row")]
+    for kind in kinds:
+        with suppress(TypeError):  # some are made from more than a text
+            raised.append(kind("a kind of row"))
+    assert len(raised) > 50
+
+    def function(codes):
+        if (codes[:, 0] == 3).any():
+            raise raised[at]
+        return codes[:, 1] / 50
+
+    at = 0
+    family = FunctionFamily([function], (50,) * 6, low=-0.5, high=1.0)
+    for at in range(len(raised)):  # noqa: B007  # the function looks at it
+        assert family.sums(np.array([[3, 7, 0, 0, 0, 0], [1, 25, 0, 0, 0, 0]])).tolist() == [0]
 
 
 def test_a_run_gives_rows_whether_or_not_there_is_a_row_on_which_a_function_fails():
