@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -142,9 +143,18 @@ def items(field: str, value: object, why: str) -> list[Any]:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return list(value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        if len(value) > MOST_ITEMS:
-            raise ParameterError(field, value, f"{why}, of at most {MOST_ITEMS:,}")
-        return list(value)
+        with suppress(Exception):  # whatever a class of the caller's raises
+            if len(value) <= MOST_ITEMS:
+                return list(value)
+            why = f"{why}, of at most {MOST_ITEMS:,}"
+    raise ParameterError(field, value, why)
+
+
+def mapping(field: str, value: object, why: str) -> dict[Any, Any]:
+    """What a mapping holds."""
+    if isinstance(value, Mapping):
+        with suppress(Exception):  # whatever a class of the caller's raises
+            return dict(value)
     raise ParameterError(field, value, why)
 
 

@@ -73,17 +73,21 @@ def checked(kind: type[T], data: Any) -> T:
     """
     import msgspec
 
-    if not _within(data, _MOST_LEVELS):
-        raise DataError(f"it is nested more than {_MOST_LEVELS} levels deep, or a text in it is no Unicode")
     try:
-        return msgspec.convert(data, kind, dec_hook=_of_no_json)
-    except AttributeError as fault:  # how msgspec says that something is no data at all
-        raise DataError("something in it is no text, number, list or object with names") from fault
+        if _within(data, _MOST_LEVELS):
+            return msgspec.convert(data, kind, dec_hook=_of_no_json)
+        raise DataError(f"it is nested more than {_MOST_LEVELS} levels deep, or a text in it is no Unicode")
+    except DataError:
+        raise
     except (msgspec.ValidationError, ArithmeticError) as fault:
         said, _, place = str(fault).partition(" - at `$")
         said = re.sub(r"`([^`]+)`", _in_words, said)
         place = place.strip("`.")
         raise DataError(f"{place}: {said[0].lower()}{said[1:]}" if place else said) from fault
+    except (
+        Exception
+    ) as fault:  # how msgspec says that something is no data at all, and whatever a class of the caller's raises
+        raise DataError("something in it is no text, number, list or object with names") from fault
 
 
 def _or_damaged(read: Callable[[Any], Any]) -> Callable[[Any], Any]:

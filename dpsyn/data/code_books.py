@@ -47,10 +47,13 @@ class CodeBook:
         """The same of some of the columns, in the order given; of all with None.
 
         Raises:
+            ParameterError: ``names`` are none.
             DomainError: there is no such column.
         """
         if names is None:
             return self
+        why = "a list of column names, or None"
+        names = [checks.text("names", name, why) for name in checks.items("names", names, why)]
         for name in names:
             if name not in self.columns:
                 why = f", which was left out: {self.left_out[name]}" if name in self.left_out else ""
@@ -65,8 +68,12 @@ class CodeBook:
                 it the description must say everything.
 
         Raises:
+            ParameterError: ``rows`` are no table in memory.
             DomainError: it does not, there is no column left, or no such column in the rows; the message names the column.
         """
+        checks.instance(
+            "rows", rows, Table, "a table in memory, such as dpsyn.read_table(path) gives, or None", optional=True
+        )
         notes = [f"Column {quoted(name)} was left out: {why}." for name, why in self.left_out.items()]
         if not self.columns:
             raise DomainError("the description leaves no column to make")

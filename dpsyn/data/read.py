@@ -103,6 +103,7 @@ def read_table(
     """
     from dpsyn.data.in_place import is_relation, open_in_place
 
+    name = checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if in_place is not None:
         checks.flag("in_place", in_place)
     outside = is_relation(source) or (isinstance(source, str | os.PathLike) and os.path.isdir(source))
@@ -131,7 +132,6 @@ def read_all(
 ) -> Found:
     """The table of :func:`read_in_memory` with the columns that look like identifiers, and their names."""
     wide = check_choices(domain, columns, wide)
-    name = checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
         return _from_frame(source, domain, name or "data", columns, wide)
     data, file_name = _bytes_of(source)

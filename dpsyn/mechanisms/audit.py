@@ -19,6 +19,7 @@ from typing import Any, NoReturn, Unpack
 import numpy as np
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Config, Mechanism, no_progress
@@ -58,8 +59,9 @@ def trials(name: str, spec: PrivacySpec) -> dict[str, Trial]:
 
     Raises:
         CalibrationError: it cannot make this claim.
-        ParameterError: no mechanism has this name.
+        ParameterError: no mechanism has this name, or ``spec`` is none.
     """
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
     config, own, more = config_class(name), offered(name, "audit:worst_case"), offered(name, "audit:more_trials")
     trial: Trial
     if own:
@@ -85,8 +87,10 @@ def audit_worst_case(
         confidence: of every bound.
         how: :class:`~dpsyn.privacy.audit.Runs`.
     """
-    wanted, progress = trials(name, spec), how.get("progress") or no_progress
-    how["generator"] = how.get("generator") or np.random.default_rng()
+    wanted, progress = trials(name, spec), how.get("progress")
+    progress = no_progress if progress is None else progress
+    checks.function("progress", progress, checks.PROGRESS)
+    how["generator"] = checks.generator("generator", how.get("generator")) or np.random.default_rng()
     found: dict[str, Audit] = {}
     for at, (what, trial) in enumerate(wanted.items()):
 

@@ -235,7 +235,7 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
         ParameterError: there is no such mechanism, or it has no such setting.
         DataError: a setting is of another type, or has a value that it cannot have.
     """
-    settings = dict(checks.instance("config", data, Mapping, "what config_to_dict wrote"))
+    settings = checks.mapping("config", data, "what config_to_dict wrote")
     kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS | DEMONSTRATIONS))
     settings = {**kind.added_later, **settings}
     known = {f.name for f in fields(kind)}

@@ -234,6 +234,8 @@ def audit(
     total = checks.whole("runs", how.get("runs", RUNS), 10, 10_000_000)
     confidence = checks.share("confidence", how.get("confidence", CONFIDENCE))
     choosing_share, progress = checks.share("choosing_share", choosing_share), how.get("progress")
+    if progress is not None:
+        checks.function("progress", progress, checks.PROGRESS)
     delta = checks.number("delta", delta, 0.0, below=1.0)
     claim = None if claim is None else checks.number("claim", claim, 0.0)
     random = checks.generator("generator", how.get("generator")) or np.random.default_rng()

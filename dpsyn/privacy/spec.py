@@ -229,6 +229,10 @@ class Guarantee(Shown):
         Raises:
             DataError: it is no claim of that form.
         """
+        try:
+            data = checked(dict[str, Any], data)
+        except DataError as fault:
+            raise DataError(f"this is no guarantee ({fault})") from fault
         lost = [field.name for field in fields(cls) if field.name not in data]
         if lost:
             raise DataError(f"the guarantee has no {lost[0]!r}")

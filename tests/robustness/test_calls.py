@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpsyn
+from dpsyn.data.code_books import read_code_book
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DpsynError, ParameterError
-from dpsyn.evaluation.experiments import Grid, crossings, run_grid, summarise
+from dpsyn.errors import DataError, DpsynError, ParameterError
+from dpsyn.evaluation.experiments import (
+    Grid,
+    Workspace,
+    archive_text,
+    config_from_dict,
+    config_to_dict,
+    crossings,
+    run_grid,
+    summarise,
+)
 from dpsyn.evaluation.report import real_baseline
+from dpsyn.mechanisms.audit import audit_worst_case, bits
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
+from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
+from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.mechanisms.records import verify
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy import dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.privacy.audit import audit
@@ -54,7 +69,30 @@ class Unprintable:
         raise RuntimeError("no text")
 
 
+class RaisingSequence(Sequence[Any]):
+    def __len__(self) -> int:
+        raise RuntimeError("no length")
+
+    def __getitem__(self, at: Any) -> Any:
+        raise KeyError(at)
+
+
+class RaisingMapping(Mapping[Any, Any]):
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(["x"])
+
+    def __getitem__(self, name: Any) -> Any:
+        raise RuntimeError("no member")
+
+
 ODD: dict[str, Any] = {
+    "raising sequence": RaisingSequence(),
+    "raising mapping": RaisingMapping(),
+    "list of raising sequence": [RaisingSequence()],
+    "dict of raising mapping": {"x": RaisingMapping()},
     "None": None,
     "True": True,
     "False": False,
@@ -198,6 +236,12 @@ _EVALUATE = {
 GRID = Grid({"mine": dpsyn.MWEM(rounds=1, rows=3)}, SPEC, values=(1.0,), repeats=1, draws=1)
 RESULTS = run_grid(GRID, TABLE, degrees=(1,), backend="here")
 
+RUNS: dict[str, Any] = {"runs": 20, "confidence": 0.9, "generator": None}
+PUBLISHED = dpsyn.DPCDA.as_published("k", 2, 4).calibrate(SPEC, DOMAIN, TABLE.n)
+REWEIGHTING = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(2.0), bits(2), 2)
+CLAIM = dpsyn.Guarantee(1.0, 0.0, "replace_one", "a source").to_dict()
+BOOK = read_code_book({"properties": {"x": {"type": "number"}, "k": {"type": "boolean"}, "c": {"enum": ["a", "b"]}}})
+
 CALLS: dict[str, Call] = {
     "PrivacySpec": Call(dpsyn.PrivacySpec, {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one", "unit": "row"}),
     "NoisyReweighting": Call(_configured(dpsyn.NoisyReweighting), _settings(dpsyn.NoisyReweighting, rows=4, refinements=1)),
@@ -265,6 +309,20 @@ CALLS: dict[str, Call] = {
         crossings,
         {"points": summarise(RESULTS, "1-way error, mean"), "wish": 0.5, "direction": "below", "logarithmic": True},
     ),
+    "audit_worst_case": Call(audit_worst_case, {"name": "independent", "spec": SPEC, **RUNS}),
+    "audit_dp_cda": Call(
+        audit_dp_cda, {"mechanism": _calibrated("dp_cda"), "pair": "label_change", "noise_factor": 1.0, **RUNS}
+    ),
+    "audit_published_dp_cda": Call(audit_published_dp_cda, {"mechanism": PUBLISHED, **RUNS}),
+    "audit_noisy_reweighting": Call(audit_noisy_reweighting, {"mechanism": REWEIGHTING, "noise_factor": 1.0, **RUNS}),
+    "Guarantee.from_dict": Call(dpsyn.Guarantee.from_dict, {"data": CLAIM}),
+    "Guarantee.from_dict, parts": Call(lambda **given: dpsyn.Guarantee.from_dict(given), CLAIM),
+    "verify": Call(verify, {"record": _calibrated("mwem")(None, TABLE).record(), "domain": None}),
+    "config_from_dict": Call(config_from_dict, {"data": config_to_dict(dpsyn.MWEM())}),
+    "config_from_dict, parts": Call(lambda **given: config_from_dict(given), config_to_dict(dpsyn.PrivSyn())),
+    "archive_text": Call(archive_text, {"releases": [], "experiments": []}),
+    "CodeBook.project": Call(BOOK.project, {"names": ["c"]}),
+    "CodeBook.domain": Call(BOOK.domain, {"rows": TABLE}),
     "NoiseSource": Call(NoiseSource, {"generator": None}),
     "audit": Call(audit, {"first": _scores, "second": _scores, "runs": 20, "delta": 0.0, "confidence": 0.9, "claim": None}),
     "FunctionFamily": Call(
@@ -303,7 +361,12 @@ def test_what_it_is_tried_with_works(name: str) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    [partial(_calibrated("mwem"), None, TABLE), partial(dpsyn.local_loss, dpsyn.PrivateSampling(degree=1, rows=1), TABLE)],
+    [
+        partial(_calibrated("mwem"), None, TABLE),
+        partial(dpsyn.local_loss, dpsyn.PrivateSampling(degree=1, rows=1), TABLE),
+        partial(audit_worst_case, "independent", SPEC, runs=20),
+        partial(audit, _scores, _scores, runs=20),
+    ],
 )
 def test_progress_is_told_to_a_function(call: Callable[..., object]) -> None:
     with pytest.raises(ParameterError, match="progress = 7 is not possible: a function of a step and a share"):
@@ -320,6 +383,38 @@ def test_one_odd_argument(name: str) -> None:
             except Exception as fault:  # noqa: BLE001
                 wrong.append(f"{field} = {what}: {type(fault).__name__}: {str(fault)[:90]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("k\nyes\nno\nyes\n")
+    read = partial(dpsyn.read_table, tmp_path / "rows.csv")
+    rows = dpsyn.DPCDA("k", rows=4, class_sizes=8)
+    wrong: list[tuple[str, Callable[[], object]]] = [
+        ("spec", lambda: audit_worst_case("mwem", 4.0)),
+        ("mechanism", lambda: audit_dp_cda(rows)),
+        ("mechanism", lambda: audit_published_dp_cda(_calibrated("dp_cda"))),
+        ("mechanism", lambda: audit_noisy_reweighting(_calibrated("mwem"))),
+        ("pair", lambda: audit_dp_cda(_calibrated("dp_cda"), pair=pd.array([1, None]))),
+        *(("names", lambda names=names: BOOK.project(names)) for names in (7, "kc", {"x": 1})),
+        *(("rows", lambda rows=rows: BOOK.domain(rows)) for rows in (TABLE.frame, "rows.csv")),
+        *(("name", lambda name=name: read(name=name, in_place=True)) for name in (math.nan, np.ones(2))),
+        ("folder", lambda: Workspace(10**5000)),
+        ("tables", lambda: dpsyn.NoisyReweighting(tables=RaisingSequence())),
+        ("selection", lambda: dpsyn.PrivSyn(selection=RaisingSequence())),
+        ("rows", lambda: dpsyn.DPCDA("k", rows=RaisingMapping())),
+        ("class_sizes", lambda: dpsyn.DPCDA("k", class_sizes=RaisingMapping())),
+        ("config", lambda: config_from_dict(RaisingMapping())),
+        ("releases", lambda: archive_text(RaisingSequence(), [])),
+        ("results", lambda: summarise(RaisingSequence(), "1-way error, mean")),
+        ("columns", lambda: read(columns=RaisingSequence())),
+    ]
+    for field, call in wrong:
+        with pytest.raises(ParameterError) as refused:
+            call()
+        assert refused.value.field == field
+    for claim in (None, 3, [], RaisingMapping()):
+        with pytest.raises(DataError, match="this is no guarantee"):
+            dpsyn.Guarantee.from_dict(claim)
 
 
 @settings(

@@ -117,7 +117,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         why = "settings of at least one mechanism, by labels"
-        given_configs = dict(checks.instance("configs", self.configs, Mapping, why))
+        given_configs = checks.mapping("configs", self.configs, why)
         configs = {
             checks.text("configs", label, why): checks.instance("configs", config, Config, why)
             for label, config in given_configs.items()
@@ -190,10 +190,11 @@ class Grid:
         Raises:
             InputError: something in it does not make an experiment.
         """
-        absent = {f.name for f in fields(cls)} - checks.instance("grid", data, Mapping, "what to_dict wrote").keys()
+        data = checks.mapping("grid", data, "what to_dict wrote")
+        absent = {f.name for f in fields(cls)} - data.keys()
         if absent:
             raise DataError(f"the experiment's plan lacks {min(absent)!r}")
-        configs = checks.instance("configs", data["configs"], Mapping, "settings of at least one mechanism, by labels")
+        configs = checks.mapping("configs", data["configs"], "settings of at least one mechanism, by labels")
         made = {label: config_from_dict(config) for label, config in configs.items()}
         return cls(made, spec_from_dict(data["spec"]), **{name: data[name] for name in _SETTINGS})
 

@@ -35,12 +35,12 @@ class Results(Shown, list["CellResult"]):
     ) -> None:
         super().__init__(results)
         why = "numbers by their names, for each measure by its name"
-        lines = checks.instance("references", {} if references is None else references, Mapping, why)
+        lines = checks.mapping("references", {} if references is None else references, why)
         self.grid = grid
         self.references = {
             checks.text("references", measure, why): {
                 checks.text("references", name, why): checks.instance("references", height, Real, why)
-                for name, height in checks.instance("references", beside, Mapping, why).items()
+                for name, height in checks.mapping("references", beside, why).items()
             }
             for measure, beside in lines.items()
         }

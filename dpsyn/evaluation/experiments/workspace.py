@@ -69,7 +69,7 @@ class Workspace:
         try:
             self.folder = Path(folder).expanduser()
         except (RuntimeError, TypeError) as fault:
-            raise ParameterError("folder", str(folder), f"a path, of somebody who has one ({fault})") from fault
+            raise ParameterError("folder", folder, f"a path, of somebody who has one ({fault})") from fault
         if not self.folder.is_absolute():
             raise ParameterError("folder", str(folder), "a whole path, from the root of the disk")
         self._releases, self._experiments = self.folder / "releases", self.folder / "experiments"

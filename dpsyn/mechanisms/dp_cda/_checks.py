@@ -135,8 +135,9 @@ def per_class(field: str, value: object) -> dict[str, int] | int | None:
         ParameterError: it is none of these.
     """
     if isinstance(value, Mapping):
-        found = {in_settings(name): checks.whole(field, number, 0, why="for every class") for name, number in value.items()}
-        if len(found) < len(value):
+        given = checks.mapping(field, value, "a number for every class")
+        found = {in_settings(name): checks.whole(field, number, 0, why="for every class") for name, number in given.items()}
+        if len(found) < len(given):
             raise ParameterError(field, found, "a number for every class; two are written alike")
         return found
     return checks.whole_or_none(field, value)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Unpack
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
@@ -54,10 +55,10 @@ def audit_dp_cda(
     Raises:
         ParameterError: an argument is out of range, class sizes are estimated, or there is no second class.
     """
+    checks.instance("mechanism", mechanism, DPCDAMechanism, "what dpsyn.DPCDA(...).calibrate(...) returns")
     if mechanism.public_sizes is None:
         raise ParameterError("class_sizes", None, "public class sizes: private ones are released with noise of their own")
-    if not noise_factor > 0:
-        raise ParameterError("noise_factor", noise_factor, "a number > 0")
+    noise_factor = checks.scale("noise_factor", noise_factor)
     order, exact = mechanism.config.order_of_mixture, mechanism.noise_scale_for(mechanism.public_sizes)
     sigma = exact * noise_factor
     classes = _classes(mechanism, pair)
@@ -117,8 +118,7 @@ class _Class:
 
 def _classes(mechanism: DPCDAMechanism, pair: Pair) -> list[_Class]:
     """The classes that differ between the two datasets, at the smallest sizes that the guarantee covers."""
-    if pair not in ("same_class", "label_change"):
-        raise ParameterError("pair", pair, "'same_class' or 'label_change'")
+    pair = checks.choice("pair", pair, get_args(Pair))
     poisson, radius, order = mechanism.config.variant == "poisson", mechanism.radius, mechanism.config.order_of_mixture
     base = 0.0 if poisson else -radius
     sizes = mechanism.public_sizes or ()
@@ -155,7 +155,12 @@ def audit_published_dp_cda(
     Args:
         mechanism: calibrated to the published formula; the claim under audit is what it was asked for.
         how: :class:`~dpsyn.privacy.audit.Runs`.
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
+    why = "what dpsyn.DPCDA.as_published(...).calibrate(...) returns"
+    checks.instance("mechanism", mechanism, PublishedDPCDAMechanism, why)
     order, rows = mechanism.config.order_of_mixture, mechanism.rows_per_class
     classes = mechanism.domain[mechanism.config.target].size
     labels = np.arange(mechanism.n, dtype=np.int64) % classes

@@ -12,6 +12,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.audit import Trial, bits
@@ -60,8 +61,9 @@ def audit_noisy_reweighting(
     Raises:
         ParameterError: an argument is out of range.
     """
-    if not noise_factor > 0:
-        raise ParameterError("noise_factor", noise_factor, "a number > 0")
+    why = "what dpsyn.NoisyReweighting(...).calibrate(...) returns"
+    checks.instance("mechanism", mechanism, NoisyReweightingMechanism, why)
+    noise_factor = checks.scale("noise_factor", noise_factor)
     replaced = mechanism.guarantee.neighbouring == "replace_one"
     part_of = _part_of(mechanism)
     if unheard := [part.name for i, part in enumerate(mechanism.ledger.parts) if i not in part_of]:
