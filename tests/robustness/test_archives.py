@@ -193,6 +193,11 @@ def deep(levels: int) -> Any:
 SET_ASIDE: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], object], str]] = {
     "seconds": (lambda e, r: e["record"].update(seconds="x"), "record.seconds: expected a number, got a text"),
     "seconds beyond": (lambda e, r: e["record"].update(seconds=10**400), "record.seconds"),
+    "seconds below 0": (lambda e, r: e["record"].update(seconds=-1), "seconds = -1"),
+    "rows below 0": (lambda e, r: r.update(rows=-1), "another number of rows"),
+    "a row that is not there": (lambda e, r: r.update(rows=r["rows"] + 1), "another number of rows"),
+    "no columns": (lambda e, r: r.update(columns=[]), "other columns"),
+    "columns in another order": (lambda e, r: r.update(columns=r["columns"][::-1]), "other columns"),
     "no number": (lambda e, r: e["record"].update(seconds=math.nan), "record.seconds"),
     "endless": (lambda e, r: e["record"].update(seconds=math.inf), "record.seconds"),
     "ε endless": (lambda e, r: r["guarantee"].update(epsilon=math.inf), "the guarantee's epsilon"),
@@ -267,7 +272,7 @@ STATED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "other unit": lambda e, r: r["guarantee"].update(unit="person"),
     "more records": lambda e, r: r["settings"].update(n=10**9),
     "less noise": lambda e, r: r["settings"].update(noise_scale_on_sums=0.01),
-    "more rows": lambda e, r: e.update(rows=e["rows"] + e["rows"].split("\n", 1)[1]),
+    "more rows": lambda e, r: (e.update(rows=e["rows"] + e["rows"].split("\n", 1)[1]), r.update(rows=2 * r["rows"])),
     "another mechanism": lambda e, r: r.update(mechanism="mwem"),
     "no configuration": lambda e, r: e["record"].update(config=None),
 }
@@ -399,6 +404,7 @@ FILES: dict[str, tuple[Callable[[], bytes | str], str]] = {
     "list": (lambda: "[]", "holds no dpsyn runs"),
     "number": (lambda: "1", "holds no dpsyn runs"),
     "later": (lambda: json.dumps(HEAD | {"version": 2}), "of version 2"),
+    "a truth value for 1": (lambda: json.dumps(HEAD | {"version": True}), "of version True"),
     "odd version": (lambda: json.dumps(HEAD | {"version": {"x": 10**400}}), "of version"),
     "one run": (lambda: json.dumps(HEAD | {"runs": {}}), "must stand in a list"),
     "one experiment": (lambda: json.dumps(HEAD | {"experiments": "x"}), "must stand in a list"),

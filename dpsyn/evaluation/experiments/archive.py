@@ -169,7 +169,9 @@ class MadeRelease:
             raise DataError(f"only a demonstration has a seed, which is of whole numbers from 0, not {seed!r}")
         if measured is not None:
             few_enough(measured["measures"])
-        rows = rows_from_csv(found["rows"], domain)
+        rows, names = rows_from_csv(found["rows"], domain), list(domain.names)
+        if (record.get("rows", len(rows)), record.get("columns", names)) != (len(rows), names):
+            raise DataError("its record is of another number of rows, or of other columns")
         claim = recalibrated(record, made.get("config"), domain, len(rows))
         return cls(
             number=number,
@@ -188,7 +190,7 @@ class MadeRelease:
             seed=seed,
             dataset=found["dataset"],
             domain=domain,
-            seconds=made.get("seconds", 0.0),
+            seconds=checks.number("seconds", made.get("seconds", 0.0), 0.0),
             config=claim.config,
             measured=None if measured is None else {**measured, "when": measured["when"].isoformat()},
             fingerprint=made.get("fingerprint", ""),
@@ -352,7 +354,7 @@ def read_archive(data: bytes | str) -> Archive:
         raise DataError(found.why)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise DataError("this JSON file holds no dpsyn runs; choose one that “Export” on this page has made")
-    if found.get("version") != VERSION:
+    if found.get("version") is True or found.get("version") != VERSION:
         raise DataError(f"this file is of version {found.get('version')!r}; this dpsyn reads version {VERSION}")
     set_aside: list[str] = []
     releases = read_entries(found.get("runs", []), MadeRelease.from_dict, "run", set_aside)
