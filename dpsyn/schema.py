@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from dpsyn.errors import DataError, shown
 
@@ -83,6 +83,9 @@ def checked(kind: type[T], data: Any) -> T:
         said, _, place = str(fault).partition(" - at `$")
         said = re.sub(r"`([^`]+)`", _in_words, said)
         place = place.strip("`.")
+        choices = get_args(get_type_hints(kind).get(place)) if hasattr(kind, "__annotations__") else ()
+        if choices and all(isinstance(choice, str) for choice in choices):
+            said = f"{shown(data[place])} is not one of {', '.join(map(repr, choices))}"
         raise DataError(f"{place}: {said[0].lower()}{said[1:]}" if place else said) from fault
     except (
         Exception

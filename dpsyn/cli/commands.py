@@ -443,9 +443,7 @@ def verify(record: str, schema: str | None, as_json: bool) -> int:
 
 @dpsyn.command()
 @click.argument("grid", type=click.Path())
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), help="Where the results go; by default a folder beside the file."
-)
+@click.option("--output", "-o", type=click.Path(), help="Where the results go; by default a folder beside the file.")
 @click.option("--resume", is_flag=True, help="Go on with what was interrupted, or add what the file now asks for.")
 @click.option("--workers", type=click.IntRange(1, 1000), default=2, show_default=True, help="Processes.")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write one line per draw and measure.")
@@ -455,7 +453,7 @@ def verify(record: str, schema: str | None, as_json: bool) -> int:
 @quiet
 def experiment(
     grid: str,
-    output: Path | None,
+    output: str | None,
     resume: bool,
     workers: int,
     table: Path | None,
@@ -484,8 +482,10 @@ def experiment(
     """
     from dpsyn.cli.experiment import plan_of, run
 
+    if output == "":
+        raise click.UsageError("--output '': take the name of a folder")
     plan, files = plan_of(grid)
-    folder = Path(grid).with_suffix(".results") if output is None else output
+    folder = Path(grid).with_suffix(".results") if output is None else Path(output)
     with terminal.written(table, figure, force=force, read=files) as write:
         results, code = run(grid, plan, folder.absolute(), resume=resume, workers=workers, quiet=quiet)
         made: dict[Path, bytes] = {}

@@ -13,7 +13,7 @@ import numpy as np
 from dpsyn import checks
 from dpsyn.cli.reading import noted, schema_of
 from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
-from dpsyn.data.samples import load_sample
+from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.errors import DataError, ParameterError, quoted
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
@@ -68,6 +68,8 @@ def read_plan(data: bytes) -> Plan:
     if unknown:
         raise DataError(f"{quoted(unknown[0])} is nothing that an experiment has; there are {', '.join(known)}")
     plan = checked(Plan, found)
+    if plan.sample is not None:
+        checks.choice("sample", plan.sample, SAMPLES)
     for place in (plan.data, plan.schema):
         if place is not None and "\0" in place:
             raise DataError(f"{quoted(place)} is the name of no file: it holds a zero byte")

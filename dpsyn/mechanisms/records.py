@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NotRequired, TypedDict, get_args, get_type_hints
+from typing import Any, NotRequired, TypedDict
 
 from dpsyn import checks
 from dpsyn.cells import in_settings
@@ -251,9 +251,6 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
         name, _, why = str(fault).partition(": ")
         if name not in settings:
             raise
-        choices = get_args(get_type_hints(kind)[name])
-        if choices and all(isinstance(choice, str) for choice in choices):
-            why = f"one of {', '.join(map(repr, choices))}"
         raise DataError(f"{name} = {shown(settings[name])} is not possible: {why}") from fault
     # Not what was checked: whole numbers in places of other ones stay whole there, and the keys of cells tell them apart.
     return kind(**settings)

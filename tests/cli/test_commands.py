@@ -237,6 +237,7 @@ def test_machines_get_json(here: Path) -> None:
         (["generate", "leute.csv", "-o", "hard.csv", "--force"], terminal.INPUT, "'hard.csv' is what is read here"),
         (["generate", "loop", "-o", "x.csv"], terminal.INPUT, "loop"),
         (["experiment", "grid.toml", "--csv", "-"], terminal.INPUT, "- is standard output"),
+        (["experiment", "grid.toml", "-o", ""], terminal.USAGE, "--output '': take the name of a folder"),
         (["experiment", "deep.toml"], terminal.INPUT, "no TOML"),
         (["experiment", "list.toml"], terminal.INPUT, "mechanism"),
         (
@@ -698,6 +699,8 @@ def counted(of: Any, ran: list[object]) -> Any:
         ('data = "leute.csv"\nfoo = 1', "'foo' is nothing that an experiment has"),
         ('data = "leute.csv"\nrepeats = "two"', "repeats"),
         ('data = "leute.csv"\n[mechanisms.x]\nrows = 3', "names no mechanism"),
+        ('data = "leute.csv"\nneighbouring = "x"', "neighbouring: 'x' is not one of 'replace_one', 'add_remove'"),
+        ('sample = "x"', "sample = 'x' is not possible: one of 'asia'"),
         ('data = "gone.csv"', "gone.csv"),
         ('\ufeffdata = "gone.csv"', "gone.csv"),
         ('data = "leute\\u0000.csv"', "holds a zero byte"),
