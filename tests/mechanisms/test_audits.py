@@ -188,6 +188,12 @@ def test_ours_at_the_same_numbers_is_not_broken():
     assert not found.refuted
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_a_budget_so_large_that_other_claims_of_it_say_nothing_is_audited(delta):
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(300.0, delta), cube(2), n=2)
+    assert not audit_noisy_reweighting(mechanism, runs=2_000, generator=np.random.default_rng(1)).refuted
+
+
 @pytest.mark.parametrize(("sizes", "part"), [((3,) * 26, "scores of 325 pairs"), ((70,) * 6 + (10,) * 2, "merged")])
 def test_noise_that_hangs_on_earlier_noise_is_not_said_to_be_audited(sizes, part):
     named = [Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)]

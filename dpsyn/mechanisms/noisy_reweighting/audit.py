@@ -35,6 +35,8 @@ _ENTRIES = 4_000_000
 """Numbers made at once."""
 _LONGEST = 2**20
 _ROUNDING = 1e-12
+_CERTAIN = 1 - 1e-9
+"""A δ from which on a claim says nothing."""
 
 
 def worst_case(spec: PrivacySpec) -> Trial:
@@ -94,7 +96,7 @@ def audit_noisy_reweighting(
         scored(second),
         delta=mechanism.guarantee.delta,
         claim=mechanism.guarantee.epsilon,
-        profile=_profile_of(mechanism.ledger, mechanism.guarantee.epsilon),
+        profile=[(e, d) for e, d in _profile_of(mechanism.ledger, mechanism.guarantee.epsilon) if d < _CERTAIN],
         **how,
     )
 
@@ -176,7 +178,7 @@ def laplace_profile(parts: Sequence[Part], base: float, wanted: Sequence[float])
     masses = np.maximum(np.fft.irfft(law, length), 0.0)
     at = np.arange(length)
     losses = np.where(at > reach, at - length, at) / base
-    return [(e, min(1 - 1e-9, float(masses @ -np.expm1(np.minimum(e - losses, 0.0))) + _ROUNDING)) for e in wanted]
+    return [(e, float(masses @ -np.expm1(np.minimum(e - losses, 0.0))) + _ROUNDING) for e in wanted]
 
 
 def _loss_of_one(step: int, weight: int, base: float, length: int) -> Floats:
