@@ -33,10 +33,6 @@ _CHANCE, _CLEARLY = 2.0, 4.0
 before it is called good: what synthetic rows reach has its chance, too."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
-_HIDES = 0.25
-"""Allowance for chance above which a column of numbers that does not stand out says nothing."""
-_BY_CHANCE, _FAR_CORRELATION = 3.0, 0.2
-"""Standard errors of a correlation that are put down to chance, and the difference beyond them that is far."""
 _NAMED = 3
 _TWO = 2
 """Columns of the largest tables whose errors a report holds one by one."""
@@ -226,8 +222,11 @@ def _numbers(report: Report) -> Finding | None:
     values = [errors for errors in report.values if errors.real_rows or errors.rows]
     if not values:
         return None
-    ruined = {errors.column: errors.warning for errors in values if errors.warning}
-    told = [errors for errors in values if errors.warning or errors.chance <= _HIDES]
+    floor = () if report.noise_floor is None else report.noise_floor.values
+    fresh = {errors.column: errors for errors in floor}
+    warned = {errors.column: errors.warning(fresh.get(errors.column)) for errors in values}
+    ruined = {column: why for column, why in warned.items() if why}
+    told = [errors for errors in values if errors.column in ruined or not errors.few]
     count, kept, hidden = len(values), len(told) - len(ruined), len(values) - len(told)
     figure = f"{kept} of {count} kept"
     few = f" {counted(hidden, 'column')} with too few values cannot be judged." if hidden else ""
@@ -249,18 +248,13 @@ def _numbers(report: Report) -> Finding | None:
 
 
 def _torn(report: Report) -> str:
-    """The correlation of two columns of numbers that is furthest off, in words, where it is by far more than chance."""
-    filled = {found.column: (1 - found.real_empty, 1 - found.empty) for found in report.values}
+    """The correlation of two columns of numbers that is furthest beyond chance, in words, where it is far beyond."""
     for name, found in report.release.correlations.items():
-        if not found.worst:
-            continue
-        (one, other), pair = found.worst, found.at_worst
-        known = [n * a * b for n, a, b in zip((report.n, report.release.rows), filled[one], filled[other], strict=True)]
-        chance = _BY_CHANCE * math.hypot(*((1 - r**2) / math.sqrt(max(n, 1)) for r, n in zip(pair, known, strict=True)))
         fresh = None if report.noise_floor is None else report.noise_floor.correlations.get(name)
-        if found.largest > _FAR_CORRELATION + max(chance, 0.0 if fresh is None else fresh.largest):
-            real, made = (short(value, 3) for value in pair)
-            return f" But the {name} of {quoted(one)} and {quoted(other)} is {real}, and {made} synthetic."
+        if (lost := found.lost(fresh)) is not None:
+            one, other, real, made = lost
+            pair = f"{quoted(one)} and {quoted(other)}"
+            return f" But the {name} of {pair} is {short(real, 3)}, and {short(made, 3)} synthetic."
     return ""
 
 
@@ -290,9 +284,9 @@ def advice(reports: Mapping[str, Report]) -> str:
     """What to do next, from the best of the releases."""
     ordered = ranking(reports)
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
-    # Of those whose tables are no worse than the closest ones, the closest whose worst finding is least bad.
+    # Of those whose tables are no worse than the closest ones, the closest with the fewest bad findings, then fair ones.
     same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[found[ordered[0]]["tables"]]]
-    best = min(same, key=lambda name: _worst_of(found[name]))
+    best = min(same, key=lambda name: sorted((_BADNESS[grade] for grade in found[name].values()), reverse=True))
     grades, others = found[best], [name for name in ordered if name != best]
     if grades["tables"] == "bad":
         return f"None of these is close to the real rows: {_HELP}."
@@ -324,7 +318,3 @@ def advice(reports: Mapping[str, Report]) -> str:
         care = f"; take care with {' and '.join(doubtful)}" if doubtful and not closest.endswith("care") else ""
         return f"{closest}{care}: {_HELP}."
     return f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
-
-
-def _worst_of(grades: Mapping[str, Grade]) -> int:
-    return max(_BADNESS[grade] for grade in grades.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -45,12 +46,12 @@ def test_a_lost_spike_is_told_though_every_bin_of_the_domain_agrees():
     np.testing.assert_array_equal(table.codes[:, 0], rows.codes[:, 0])
     assert report.marginals[1].max == pytest.approx(0.999)
     (found,) = report.values
-    assert found.warning.startswith(
+    assert found.warning().startswith(
         "0 is in 100\N{NO-BREAK SPACE}% of the real rows and 0.1\N{NO-BREAK SPACE}% of the synthetic ones"
     )
     assert found.kolmogorov_smirnov == pytest.approx(0.999)
     assert report.to_dict()["release"]["values"][0]["column"] == "gain"
-    assert value_errors(table, table)[0].warning == ""
+    assert value_errors(table, table)[0].warning() == ""
 
 
 def test_what_most_rows_have_does_not_hide_how_the_others_are():
@@ -58,11 +59,11 @@ def test_what_most_rows_have_does_not_hide_how_the_others_are():
     real = np.append(np.zeros(1800), others)
     (kept,) = value_errors(*of(GAIN, real, real))
     assert kept.rest is not None
-    assert (kept.rest.real_rows, kept.rest.mean, kept.warning) == (200, pytest.approx(50), "")
+    assert (kept.rest.real_rows, kept.rest.mean, kept.warning()) == (200, pytest.approx(50), "")
     # Of all rows the mean is off by a twelfth of the deviation, and the share up to any value by less than a twentieth.
     (far,) = value_errors(*of(GAIN, real, np.append(np.zeros(1800), 50 + (others - 50) / 4 - 15)))
     assert far.kolmogorov_smirnov < 0.1
-    assert far.warning.startswith("without the rows that have 0, the mean is 50, and 35 synthetic")
+    assert far.warning().startswith("without the rows that have 0, the mean is 50, and 35 synthetic")
     assert far.to_dict()["rest"]["real_mean"] == pytest.approx(50)
     (few,) = value_errors(*of(GAIN, np.append(np.zeros(900), others[:99]), np.append(np.zeros(900), others[:99] / 2)))
     assert few.rest is None
@@ -71,11 +72,11 @@ def test_what_most_rows_have_does_not_hide_how_the_others_are():
 def test_a_shifted_mean_and_a_shifted_law_are_told():
     real = np.linspace(20, 40, 500)
     (shifted,) = value_errors(*of(GAIN, real, real + 3))
-    assert shifted.warning == "the mean is 30, and 33 synthetic"
+    assert shifted.warning() == "the mean is 30, and 33 synthetic"
     (wider,) = value_errors(*of(GAIN, real, 30 + 2.5 * (real - 30)))
-    assert wider.warning == "the deviation is 5.785, and 14.46 synthetic"
+    assert wider.warning() == "the deviation is 5.785, and 14.46 synthetic"
     corners = np.repeat([24.23, 35.77], 250)
-    assert "up to some value" in value_errors(*of(GAIN, real, corners + random_small(500)))[0].warning
+    assert "up to some value" in value_errors(*of(GAIN, real, corners + random_small(500)))[0].warning()
 
 
 def random_small(rows: int) -> np.ndarray:
@@ -87,8 +88,43 @@ def test_two_samples_of_one_source_are_not_called_ruined(rows):
     random = np.random.default_rng(rows)
     pairs = [(random.normal(50, 10, rows).clip(0, 100), random.normal(50, 10, rows).clip(0, 100)) for _ in range(60)]
     pairs += [(random.integers(0, 5, rows), random.integers(0, 5, rows)) for _ in range(60)]
-    ruined = sum(bool(value_errors(*of(GAIN, real, other))[0].warning) for real, other in pairs)
+    ruined = sum(bool(value_errors(*of(GAIN, real, other))[0].warning()) for real, other in pairs)
     assert ruined <= 2
+
+
+SUM = dpsyn.Attribute("sum", "numeric", lower=0, upper=1e9, bins=4, missing=True, public=True)
+TAILS = {
+    "lognormal": lambda random, rows: np.exp(1.5 * random.normal(size=rows)),
+    "Pareto": lambda random, rows: random.pareto(1.5, rows),
+    "rare": lambda random, rows: np.where(random.random(rows) < 0.0015, 5000.0, 0.0),
+    "hardly known": lambda random, rows: np.where(random.random(rows) < 0.001, random.uniform(0, 9, rows), math.nan),
+}
+
+
+@pytest.mark.parametrize("rows", [1_500, 6_000])
+@pytest.mark.parametrize("law", TAILS)
+def test_two_samples_with_long_tails_or_few_values_are_not_called_ruined(law: str, rows: int):
+    random = np.random.default_rng(rows)
+    for _ in range(25):
+        real, other = TAILS[law](random, rows), TAILS[law](random, rows)
+        (found,) = value_errors(*of(SUM, real, other))
+        assert found.warning() == ""
+        assert found.few == (law == "hardly known")
+
+
+def test_a_changed_law_with_long_tails_is_told():
+    random = np.random.default_rng(5)
+    real, other = np.exp(1.5 * random.normal(size=6_000)), np.exp(1.5 * random.normal(size=6_000))
+    wide = np.where(random.random(6_000) < 0.01, 1e4, other)
+    for changed in (3 * other, other.clip(0, 1.5), wide):
+        assert value_errors(*of(SUM, real, changed))[0].warning()
+    # A single cell, which another sample may have as well; and moments that real rows differ by as much in.
+    other[0] = 1e6
+    assert value_errors(*of(SUM, real, other))[0].warning() == ""
+    (found,) = value_errors(*of(SUM, real, wide))
+    assert "the deviation is" in found.warning()
+    assert found.warning(replace(found, kolmogorov_smirnov=0.0)) == ""
+    assert found.warning(replace(found, rows=20)) == found.warning()  # too few to be a measure
 
 
 def test_empty_cells_that_are_lost_or_made_up_ruin_a_column():
@@ -97,27 +133,29 @@ def test_empty_cells_that_are_lost_or_made_up_ruin_a_column():
     for other, ruined in ((some[::-1], False), (values, True), (many, True)):
         (found,) = value_errors(*of(GAIN, some, other))
         assert found.real_empty == pytest.approx(0.31)
-        assert bool(found.warning) is ruined
-    assert found.warning.startswith(f"{percent(0.31)} of the real cells are empty, and {percent(0.95)} synthetic")
+        assert bool(found.warning()) is ruined
+    assert found.warning().startswith(f"{percent(0.31)} of the real cells are empty, and {percent(0.95)} synthetic")
 
 
 def test_empty_cells_do_not_count_and_a_column_of_them_is_no_error():
     (some,) = value_errors(*of(GAIN, [1.0, None, 3.0], [None, 1.0, 3.0]))
     assert (some.mean, some.kolmogorov_smirnov) == (2.0, 0.0)
-    (none,) = value_errors(*of(GAIN, [1.0, 2.0], [math.nan, math.nan]))
+    (none,) = value_errors(*of(GAIN, np.arange(12.0), np.full(12, math.nan)))
     assert none.kolmogorov_smirnov == 1
     assert none.to_dict()["mean"] is None
     (both,) = value_errors(*of(GAIN, [math.nan], [math.nan]))
     assert math.isnan(both.wasserstein)
-    assert both.warning == ""
-    assert "2 cells" in none.warning
+    assert both.warning() == ""
+    assert none.warning() == "12 cells have a value, 0 synthetic ones"
+    (none,) = value_errors(*of(GAIN, [1.0, 2.0], [math.nan, math.nan]))  # every second pair of samples of a half
+    assert none.warning() == ""
 
 
 def test_dates_are_written_as_dates():
     days = pd.to_datetime(["2001-02-03"] * 90 + ["2003-01-01"] * 10)
     other = pd.to_datetime(["2001-02-04"] * 100)
     (found,) = value_errors(*of(DAY, days, other))
-    assert found.warning.startswith(
+    assert found.warning().startswith(
         "2001-02-04 is in 0\N{NO-BREAK SPACE}% of the real rows and 100\N{NO-BREAK SPACE}% of the synthetic ones"
     )
     assert found.written(found.spikes[0].value) == "2001-02-03"
@@ -239,6 +277,45 @@ def test_a_constant_column_correlates_with_nothing():
         first = np.arange(400) < shared
         apart = real.frame.assign(a=real.frame["a"].where(first), b=real.frame["b"].mask(first, 0.1))
         assert np.isnan(correlations(dpsyn.Table(apart, real.domain), real)["correlation"].real.loc["a", "b"])
+
+
+def test_correlations_are_beside_the_chance_of_the_rows_that_they_are_of():
+    """Two forms: ``a`` is asked in one half and ``b`` in the other, and both in 0.6 % of the rows."""
+    told, pairs = 0, 0
+    for seed in range(30):
+        forms = []
+        for table in (three(1_500, seed, follows=0.0), three(1_500, 100 + seed, follows=0.0)):
+            form = np.random.default_rng(seed).permutation(1_500)
+            frame = table.frame.assign(a=table.frame["a"].mask(form > 754), b=table.frame["b"].mask(form < 746))
+            forms.append(dpsyn.Table(frame, table.domain))
+        found = correlations(*forms)
+        pairs += sum(one.largest > 0.5 for one in found.values())
+        told += sum(one.lost() is not None for one in found.values())
+        assert found["rank correlation"].standard_error.loc["a", "b"] > 0.3
+        assert found["rank correlation"].standard_error.loc["a", "day"] < 0.06
+    assert pairs > 10
+    assert told == 0
+    real, other = three(1_500, 1), three(1_500, 2, follows=0.0)
+    assert [one.lost() is None for one in correlations(real, three(1_500, 3)).values()] == [True] * 3
+    found = correlations(real, other)["rank correlation"]
+    assert found.lost() == ("a", "b", found.real.loc["a", "b"], found.rows.loc["a", "b"])
+    assert found.lost(found) is None  # real rows differ by as much
+
+
+@pytest.mark.parametrize("width", [1.0, 2.0])
+def test_correlations_of_long_tails_are_known_less(width: float):
+    def rows(seed: int) -> dpsyn.Table:
+        random = np.random.default_rng(seed)
+        both = random.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 2_000)
+        frame = pd.DataFrame(np.exp(width * both), columns=["a", "b"]).clip(upper=1e3)
+        return dpsyn.Table(frame.assign(word="a", day=pd.Timestamp(0)), three(10, 0).domain)
+
+    found = [correlations(rows(seed), rows(100 + seed)) for seed in range(20)]
+    assert all(one.lost() is None for each in found for one in each.values())
+    for name in ("correlation", "rank correlation", "correlation ratio"):
+        apart = [(each[name].real - each[name].rows).loc["a", "b"] for each in found]
+        expected = np.median([each[name].standard_error.loc["a", "b"] for each in found])
+        assert 0.7 * np.std(apart) < expected < 6 * np.std(apart)
 
 
 def test_correlations_of_very_large_numbers_and_of_very_many_columns(monkeypatch):
