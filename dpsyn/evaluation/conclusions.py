@@ -93,6 +93,10 @@ def _tables(report: Report) -> Finding | None:
     said = f"{which} are off by {percent(error)} on average"
     if floor is not None and fresh is not None:
         said += f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}"
+    elif degree == 2 and report.halves is not None:
+        # Each half is off by √2 times the chance of all real rows.
+        fresh = min(1.0, report.halves / 2 * math.sqrt(1 + report.n / report.release.rows))
+        said += f"; two real samples of so many rows by up to about {percent(fresh)}"
     if alone is not None:
         said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
     near = max(_SMALL, _NEAR * (fresh or 0.0))
@@ -102,7 +106,8 @@ def _tables(report: Report) -> Finding | None:
     if alone is not None and error > (_LOST if small else _KEPT) * alone:
         no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
-        chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
+        rows = report.release.rows if floor is None else floor.rows
+        chance = 0.0 if fresh is None else fresh * math.sqrt(rows / (rows + report.n))
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"

@@ -55,6 +55,7 @@ _MOST_QUERIES = 1_000_000
 _TABLES_OF_QUERIES = 40
 """Sets of columns that range queries look at where an engine counts: as many as it counts in one reading."""
 _DRAWN_FOR_TESTS = 0.25
+_DRAWS_OF_HALVES = 3
 _ABOUT_DRAWN = (
     "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies, columns of "
     "very many values and the fresh real sample are of {rows:,} rows that it drew, which the mechanism has seen too; range "
@@ -124,6 +125,8 @@ class Baseline:
         noise_floor: the held-out rows measured as if they were a release, or None without them.
         independent: mean total variation of the tables of two columns if every column is shuffled by itself: what rows miss
             that keep single columns and nothing else. None where no such table is measured.
+        halves: the same of one half of the real rows beside the other, which is chance alone: the largest of some draws.
+            None beside held-out rows, too.
         changed: of how many cells of real rows are those of another row, and how close these then are to the real ones.
         prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
         notes: what was left out.
@@ -139,6 +142,7 @@ class Baseline:
     seed: int
     noise_floor: Closeness | None
     independent: float | None
+    halves: float | None
     changed: tuple[int, Copies]
     prediction: RealScores | str
     notes: tuple[str, ...]
@@ -162,6 +166,8 @@ class Report(Shown):
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
         independent: mean two-way error of the real rows with every column shuffled by itself, or None.
+        halves: that of one half of the real rows beside the other, the largest of some draws, where no rows are held out to
+            show what chance does; or None.
         changed: what is measured of ``release.copies`` for real rows with so many of their cells changed, which hide nobody.
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
             what :func:`compare` hands over.
@@ -174,6 +180,7 @@ class Report(Shown):
     prediction: Prediction | str
     notes: tuple[str, ...]
     independent: float | None = None
+    halves: float | None = None
     changed: tuple[int, Copies] | None = None
     baseline: Baseline | None = None
     rows: Table | None = None
@@ -242,6 +249,7 @@ class Report(Shown):
             "prediction": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
             "notes": list(self.notes),
             "independent_columns": self.independent,
+            "halves_of_real_rows": self.halves,
             "real_rows_changed": None if self.changed is None else {"cells": self.changed[0], **self.changed[1].to_dict()},
         }
 
@@ -315,9 +323,11 @@ def real_baseline(
     encoding = bins_of(table.drawn)
     floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
     independent = _shuffled_error(seen, encoding, plan, np.random.default_rng(seed))
+    halves = None if held is not None else _halves_error(seen, encoding, plan, np.random.default_rng(seed))
+    alone = independent, halves
     changed = nearly_copies(seen, encoding.codes(seen), seed)
     said = tuple(notes)
-    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, independent, changed, scores, said)
+    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, *alone, changed, scores, said)
 
 
 def evaluate(
@@ -405,7 +415,7 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    notes, beside = sampled + baseline.notes, (baseline.independent, baseline.changed)
+    notes, beside = sampled + baseline.notes, (baseline.independent, baseline.halves, baseline.changed)
     return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
 
 
@@ -446,6 +456,18 @@ def _shuffled_error(
     real = encoding.rows(table)
     found, _ = marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)
     return found[2].mean
+
+
+def _halves_error(table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator) -> float | None:
+    pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
+    if not pairs or table.n < 2:
+        return None
+    found = []
+    for _ in range(_DRAWS_OF_HALVES):
+        one, other = table.split(0.5, generator)
+        errors, _ = marginal_errors(encoding.rows(one), encoding.codes(other), table.domain.names, pairs)
+        found.append(errors[2].mean)
+    return max(found)
 
 
 def _closeness(

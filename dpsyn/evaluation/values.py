@@ -148,18 +148,18 @@ class ValueErrors:
     def _moments(self, fresh: ValueErrors | None) -> list[str]:
         """A mean or a deviation that is far off, in words."""
         found = []
-        apart = math.hypot(self.real_deviation / math.sqrt(self.real_rows), self.deviation / math.sqrt(self.rows))
+        rows = math.hypot(1 / math.sqrt(self.real_rows), 1 / math.sqrt(self.rows))
+        apart = max(self.real_deviation, self.deviation) * rows
         allowed = max(_ERRORS * apart, 0.0 if fresh is None else abs(fresh.mean - fresh.real_mean))
         if abs(self.mean - self.real_mean) > _FAR_MEAN * self.real_deviation + allowed:
             found.append(f"the mean is {self.written(self.real_mean)}, and {self.written(self.mean)} synthetic")
-        # In parts of the larger variance: chance moves that of a sample by √(kurtosis - 1) over the root of its rows.
-        sides = (self.real_deviation, self.real_kurtosis, self.real_rows), (self.deviation, self.kurtosis, self.rows)
-        (low, low_kurtosis, low_rows), (high, high_kurtosis, high_rows) = sorted(sides)
+        (low, _), (high, kurtosis) = sorted(
+            ((self.real_deviation, self.real_kurtosis), (self.deviation, self.kurtosis)), key=lambda side: side[0]
+        )
         if high > low:
-            far = _FAR_DEVIATION * (1.0 if fresh is None else fresh._times)
-            least = (far * low / high) * (far * low / high)
-            errors = _of_variance(high_kurtosis, high_rows), least * _of_variance(low_kurtosis, low_rows)
-            if 1 - least > _ERRORS * math.hypot(*errors):
+            far = _FAR_DEVIATION * (1.0 if fresh is None else fresh._times) * low / high
+            # Chance moves the variance of a sample by √(kurtosis - 1) over the root of its rows, in parts of it.
+            if 1 - far * far > _ERRORS * math.sqrt(max(kurtosis - 1, 0.0)) * rows:
                 made = f"{short(self.deviation, 4)} synthetic"
                 found.append(f"the deviation is {short(self.real_deviation, 4)}, and {made}")
         return found
@@ -528,11 +528,6 @@ def _apart(real: float, other: float, rows: int, others: int) -> tuple[float, fl
     rows, others = max(rows, 1), max(others, 1)
     pooled = (real * rows + other * others) / (rows + others)
     return abs(real - other), _ERRORS * math.sqrt(max(pooled * (1 - pooled), 0.0) * (1 / rows + 1 / others))
-
-
-def _of_variance(kurtosis: float, rows: int) -> float:
-    """The standard error of the variance of a sample, beside it; 0 of a constant."""
-    return math.sqrt(max(kurtosis - 1, 0.0) / rows) if math.isfinite(kurtosis) else 0.0
 
 
 def written(value: float, is_date: bool) -> str:

@@ -235,6 +235,21 @@ def test_a_small_error_is_not_good_where_rows_without_relations_are_no_further_o
     assert ("so relations, which are weak here, are not kept." in found[1]) == (grade == "fair")
 
 
+@pytest.mark.parametrize(
+    ("error", "halves", "grade"),
+    [(0.084, None, "bad"), (0.084, 0.08, "cannot be judged"), (0.13, 0.08, "bad"), (0.084, 0.02, "bad")],
+)
+def test_without_held_out_rows_halves_of_the_real_ones_show_what_chance_does(
+    error: float, halves: float | None, grade: str
+) -> None:
+    made = report({2: error}, None)
+    found = card(replace(made, independent=0.055, halves=halves, release=replace(made.release, rows=3000)))["tables"]
+    assert found[0] == grade
+    # Beside all real rows each half is off by √2 times as much, and so is one half beside the other.
+    said = "; two real samples of so many rows by up to about 5.7 %;"
+    assert (said in found[1]) == (halves == 0.08)
+
+
 @pytest.mark.parametrize(("real", "grade"), [(0.742, "fair"), (0.781, "fair"), (0.783, "good")])
 def test_a_prediction_is_good_only_where_real_rows_are_clearly_ahead(real: float, grade: str) -> None:
     found = card(report(0.15, prediction=scores({"trees": real}, real=real, constant=0.7)))["prediction"]

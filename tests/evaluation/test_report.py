@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
+from dpsyn.evaluation.conclusions import conclusions
 from dpsyn.evaluation.distances import MarginalError
 from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import evaluate, flat_measures, real_baseline, references
@@ -294,6 +296,27 @@ def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
     assert nothing.to_dict()["release"]["regression"] is None
     assert coefficients_table({"a": nothing}).empty
     assert "k-marginal score" not in summary_table({"a": nothing})
+
+
+def test_without_held_out_rows_another_sample_is_not_bad() -> None:
+    def rows(seed: int) -> pd.DataFrame:
+        random = np.random.default_rng(seed)
+        x = random.normal(size=500)
+        word = np.array(["a", "b", "c"])[random.integers(0, 3, 500)]
+        return pd.DataFrame({"word": word, "x": x.round(3), "y": (0.2 * x + random.normal(size=500)).round(3)})
+
+    table = dpsyn.read_table(pd.concat([rows(seed) for seed in range(7)], ignore_index=True))
+    baseline = real_baseline(table.take(np.arange(500)), degrees=(1, 2))
+    assert baseline.halves is not None
+    for seed in range(1, 7):
+        made = evaluate(baseline.table, table.frame.iloc[seed * 500 :][:500], baseline=baseline)
+        assert made.to_dict()["halves_of_real_rows"] == made.halves == baseline.halves
+        # Two halves have half as many rows each as two such samples.
+        assert made.halves / math.sqrt(2) == pytest.approx(made.marginals[2].mean, rel=0.25)
+        assert conclusions(made)[0].grade in ("cannot be judged", "fair")
+    assert real_baseline(table.take(np.arange(500)), table.take(np.arange(500, 999))).halves is None
+    assert real_baseline(table.take(np.arange(1))).halves is None
+    assert real_baseline(table.project(["x"])).halves is None
 
 
 def test_values_beyond_the_bounds_are_told() -> None:
