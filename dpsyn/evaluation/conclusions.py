@@ -220,6 +220,9 @@ def _prediction(found: Prediction | str) -> Finding | None:
     beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"
     if grade == "good" and beyond < _CLEARLY:
         grade, beside = "fair", f"{beside}, which is little in so few rows"
+    if score.lost:
+        grade = "fair" if grade == "good" else grade
+        beside += f". No row has {listed(map(quoted, score.lost), most=_NAMED)}, which is among the real ones"
     return Finding("prediction", grade, figure, f"{target} reaches {measure} {short(value, 3)} ({score.model}); {beside}.")
 
 

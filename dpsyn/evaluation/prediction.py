@@ -45,6 +45,8 @@ _ITERATIONS = 300
 _NEURONS = 32
 _EPOCHS = 40
 _CALIBRATION_BINS = 10
+_CHANCE = 0.001
+"""Probability below which what happened is put down to no chance."""
 _BOOSTED_CATEGORIES = 255
 """More categories than that are taken for numbers: scikit-learn's boosted trees know no more."""
 
@@ -64,6 +66,7 @@ class Score:
         groups: of classes: accuracy among the held-out rows of every category of another column, ``"column = category"``,
             that at least 50 of them have.
         note: why a number is missing, or what was unusual; empty otherwise.
+        lost: classes of so many held-out rows that it is no chance that no training row has them.
     """
 
     model: str
@@ -71,6 +74,7 @@ class Score:
     training_rows: int
     note: str = ""
     groups: Mapping[str, float] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -282,7 +286,7 @@ def _scores(rows: Table, holdout: Table, target: str, seed: int, models: Sequenc
         measures, groups = {"accuracy": float(right.mean())}, _groups(rows.domain, test, right)
         return tuple(Score(name, measures, len(learnt), note, groups) for name in models)
     measure = partial(_of_numbers, attribute) if attribute.is_binned else partial(_of_classes, seen)
-    found = []
+    found, lost = [], _lost(attribute, learnt, truth)
     makers = _makers(rows, target, seed)
     for name in models:
         # Boosting in several threads waits for the slowest of them at every step: on busy cores twenty times slower.
@@ -299,7 +303,8 @@ def _scores(rows: Table, holdout: Table, target: str, seed: int, models: Sequenc
             notes.append(f"trained on {len(learnt):,} of {count:,} rows, drawn at random")
         right = None if attribute.is_binned else seen[predicted.argmax(axis=1)] == truth
         groups = {} if right is None else _groups(rows.domain, test, right)
-        found.append(Score(name, measure(truth, predicted.astype(np.float64)), len(learnt), "; ".join(notes), groups))
+        measures = measure(truth, predicted.astype(np.float64))
+        found.append(Score(name, measures, len(learnt), "; ".join(notes), groups, lost))
     return tuple(found)
 
 
@@ -364,6 +369,15 @@ def calibration_error(truth: Labels, probabilities: Floats, classes: Labels) -> 
     right = classes[probabilities.argmax(axis=1)] == truth
     groups = np.array_split(np.argsort(confidence, kind="stable"), min(_CALIBRATION_BINS, len(truth)))
     return float(sum(abs(float((confidence[g] - right[g]).sum())) for g in groups) / len(truth))
+
+
+def _lost(attribute: Attribute, learnt: npt.NDArray[Any], truth: npt.NDArray[Any]) -> tuple[str, ...]:
+    """Classes that no training row has and so many held-out rows that these would not all be held out by chance."""
+    if attribute.is_binned:
+        return ()
+    classes, rows = np.unique(truth, return_counts=True)
+    certain = rows * math.log(len(truth) / (len(truth) + len(learnt))) < math.log(_CHANCE)
+    return tuple(str(attribute.categories[int(c)]) for c in np.setdiff1d(classes[certain], learnt))
 
 
 def _notes(

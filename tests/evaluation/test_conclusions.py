@@ -303,6 +303,15 @@ def test_a_number_that_nothing_predicts_in_the_real_rows_is_not_judged() -> None
     assert card(report(0.01, prediction=made))["prediction"][0] == "cannot be judged"
 
 
+def test_a_prediction_that_misses_a_class_entirely_is_not_good() -> None:
+    made = scores({"trees": 0.89}, real=0.9, constant=0.7)
+    lost = replace(made, synthetic=(replace(made.synthetic[0], lost=("fraud",)),))
+    assert card(report(0.01, prediction=made))["prediction"][0] == "good"
+    found = card(report(0.01, prediction=lost))["prediction"]
+    assert found[0] == "fair"
+    assert found[1].endswith(" guessing the majority class 0.7. No row has 'fraud', which is among the real ones.")
+
+
 def test_what_was_not_measured_is_left_out() -> None:
     assert [found.about for found in conclusions(report(0.01))] == ["tables"]
     nothing = Prediction((Score("trees", {}, 0, "one class only"),), scores({"trees": 0.8}, 0.9, 0.7).real)

@@ -171,6 +171,10 @@ def test_absent_classes_are_named() -> None:
     for score in predict(without, HELD, found, 0).synthetic:
         assert "no training row of 1 of the classes (r)" in score.note
         assert score.measures["ROC-AUC"] > 0.5
+        assert score.lost == ("r",)
+    few = predict(without.take(np.arange(12)), HELD.take(np.arange(12)), found, 0).synthetic
+    assert not any(score.lost for score in few)  # of so few rows it may be chance
+    assert not any(score.lost for score in found.scores)
 
 
 def test_the_class_is_missing_everywhere() -> None:
