@@ -89,14 +89,8 @@ def _tables(report: Report) -> Finding | None:
     error = report.marginals[degree].mean
     which = f"Tables of {_columns(degree)}"
     floor, alone = report.noise_floor, report.independent if degree == 2 else None
-    fresh = None if floor is None else floor.marginals[degree].mean
-    said = f"{which} are off by {percent(error)} on average"
-    if floor is not None and fresh is not None:
-        said += f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}"
-    elif degree == 2 and report.halves is not None:
-        # Each half is off by √2 times the chance of all real rows.
-        fresh = min(1.0, report.halves / 2 * math.sqrt(1 + report.n / report.release.rows))
-        said += f"; two real samples of so many rows by up to about {percent(fresh)}"
+    fresh, beside = _fresh(report, degree)
+    said = f"{which} are off by {percent(error)} on average{beside}"
     if alone is not None:
         said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
     near = max(_SMALL, _NEAR * (fresh or 0.0))
@@ -128,8 +122,32 @@ def _tables(report: Report) -> Finding | None:
             grade = "bad"
         elif grade == "good":
             grade = "fair"
-    worst = "" if grade == "bad" else _worst_table(report)
+    if grade == "good" and alone is None and error > MIDDLE:
+        said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
+    worst = "" if grade == "bad" else _worst_table(report) + _gone(report)
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
+
+
+def _fresh(report: Report, degree: int) -> tuple[float | None, str]:
+    """The error of a fresh real sample, or where none is held out about that of two halves of the real rows; in words, too."""
+    floor = report.noise_floor
+    if floor is not None:
+        fresh = floor.marginals[degree].mean
+        return fresh, f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}"
+    if degree != _TWO or report.halves is None:
+        return None, ""
+    # Each half is off by √2 times the chance of all real rows.
+    fresh = min(1.0, report.halves / 2 * math.sqrt(1 + report.n / report.release.rows))
+    return fresh, f"; two real samples of so many rows by up to about {percent(fresh)}"
+
+
+def _gone(report: Report) -> str:
+    """The commonest category that no row has, in words."""
+    every = report.release.gone
+    if not every:
+        return ""
+    (column, category, rows), more = every[0], f" (the largest of {len(every):,} that are gone)" * (len(every) > 1)
+    return f" No row has {quoted(category)} of {quoted(column)}, as {rows:,} real ones do{more}."
 
 
 def _worst_table(report: Report) -> str:

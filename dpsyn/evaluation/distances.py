@@ -32,6 +32,8 @@ _DENSE_CELLS = 2**20
 _CONTRASTED_CODES = 1_000
 QUERIES = 500
 COLUMNS_OF_A_QUERY = 3
+_NO_CHANCE = 1e-6
+"""Probability below which what happened is put down to no chance."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,24 @@ def marginal_errors(
             for (i, j), (variation, _) in zip(subsets, errors, strict=True):
                 matrix[i, j] = matrix[j, i] = variation
     return found, pd.DataFrame(matrix, index=list(names), columns=list(names))
+
+
+def gone(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int], ...]:
+    """Column, category and its real rows, where these are so many that it is no chance that no synthetic row has it."""
+    found: list[tuple[str, str, int]] = []
+    for j, attribute in enumerate(domain.attributes):
+        if not attribute.is_binned:
+            rows = real.counts((j,))
+            lost = np.flatnonzero(no_chance(rows, np.bincount(synthetic[:, j], minlength=len(rows))))
+            labels = attribute.labels() if len(lost) else []
+            found += [(attribute.name, labels[code], int(rows[code])) for code in lost]
+    return tuple(sorted(found, key=lambda each: -each[2]))
+
+
+def no_chance(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:
+    """Which codes all of ``others`` lack by no chance: c rows of one lie among n of n + k with probability (n/(n + k))^c."""
+    share = rows.sum() / max(rows.sum() + others.sum(), 1)
+    return np.asarray((others == 0) & (rows * math.log(share) < math.log(_NO_CHANCE)), dtype=bool)
 
 
 def _summary(subsets: Subsets, errors: Sequence[tuple[float, float | None]], names: Sequence[str]) -> MarginalError:

@@ -19,6 +19,7 @@ import pandas as pd
 from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.distances import no_chance
 from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -45,8 +46,6 @@ _ITERATIONS = 300
 _NEURONS = 32
 _EPOCHS = 40
 _CALIBRATION_BINS = 10
-_CHANCE = 0.001
-"""Probability below which what happened is put down to no chance."""
 _BOOSTED_CATEGORIES = 255
 """More categories than that are taken for numbers: scikit-learn's boosted trees know no more."""
 
@@ -375,9 +374,8 @@ def _lost(attribute: Attribute, learnt: npt.NDArray[Any], truth: npt.NDArray[Any
     """Classes that no training row has and so many held-out rows that these would not all be held out by chance."""
     if attribute.is_binned:
         return ()
-    classes, rows = np.unique(truth, return_counts=True)
-    certain = rows * math.log(len(truth) / (len(truth) + len(learnt))) < math.log(_CHANCE)
-    return tuple(str(attribute.categories[int(c)]) for c in np.setdiff1d(classes[certain], learnt))
+    rows, others = (np.bincount(codes.astype(np.int64), minlength=attribute.size) for codes in (truth, learnt))
+    return tuple(attribute.labels()[code] for code in np.flatnonzero(no_chance(rows, others)))
 
 
 def _notes(

@@ -25,6 +25,7 @@ from dpsyn.evaluation.distances import (
     choose_queries,
     choose_subsets,
     default_max_subsets,
+    gone,
     marginal_errors,
     range_errors,
 )
@@ -79,6 +80,7 @@ class Closeness:
         propensity: how well a tree tells these rows from the real ones.
         copies: how many equal a real row: no measure of privacy.
         regression: of the target on the other columns, beside that of the real rows; None without a target.
+        gone: columns and categories that it is no chance that no row has, with their real rows, most first.
     """
 
     rows: int
@@ -90,6 +92,7 @@ class Closeness:
     propensity: Propensity | None = None
     copies: Copies | None = None
     regression: Regression | None = None
+    gone: tuple[tuple[str, str, int], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -102,6 +105,7 @@ class Closeness:
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
+            "gone": [{"column": name, "category": of, "real_rows": rows} for name, of, rows in self.gone],
             **{name: None if found is None else found.to_dict() for name, found in whole.items()},
         }
 
@@ -493,6 +497,7 @@ def _closeness(
         propensity(some, other.codes, seed),
         copies(seen, rows, some, other.codes),
         None if target is None else regression(seen, rows, target, seed),
+        gone(real, other.codes, table.domain),
     )
 
 

@@ -59,7 +59,8 @@ def card(made: Report) -> dict[str, tuple[str, str]]:
         (0.101, 0.001, "bad"),  # more than a tenth, and three times what a sample misses
         (0.150, 0.050, "fair"),
         (0.151, 0.050, "bad"),
-        (0.300, 0.250, "good"),
+        (0.100, 0.250, "good"),
+        (0.300, 0.250, "cannot be judged"),  # chance moves them as far
         (0.640, 0.170, "bad"),
         (0.310, 0.200, "bad"),  # large, whatever a sample misses
         (0.010, 0.0, "good"),
@@ -140,6 +141,29 @@ def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None,
     assert grades == sorted(grades)
     assert grades[0] == (independent == 0)  # which nothing is closer than
     assert grades[-1] == 3
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ((("kind", "fraud", 680),), " No row has 'fraud' of 'kind', as 680 real ones do."),
+        ((("kind", "fraud", 1680), ("town", "x", 9)), "real ones do (the largest of 2 that are gone)."),
+    ],
+)
+def test_a_category_that_is_gone_is_told(gone: tuple[tuple[str, str, int], ...], said: str) -> None:
+    made = report(0.01)
+    found = card(replace(made, release=replace(made.release, gone=gone)))["tables"]
+    assert found[0] == "fair"
+    assert found[1].endswith(said)
+
+
+@pytest.mark.parametrize(("error", "grade"), [(0.02, "good"), (0.1, "good"), (0.25, "cannot be judged"), (0.5, "bad")])
+def test_a_column_that_chance_moves_far_is_not_good(error: float, grade: str) -> None:
+    made = report({1: error}, 0.3)
+    found = card(made)["tables"]
+    assert found[0] == grade
+    assert ("Chance alone moves them so far" in found[1]) == (grade == "cannot be judged")
+    assert "take it" not in advice({"a": made}) or grade == "good"
 
 
 def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample() -> None:

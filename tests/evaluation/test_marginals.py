@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation import distances
-from dpsyn.evaluation.distances import choose_subsets, default_max_subsets, marginal_errors, total_variation
+from dpsyn.evaluation.distances import choose_subsets, default_max_subsets, gone, marginal_errors, total_variation
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.solvers.contrasts import ContrastBasis
 
@@ -201,3 +202,17 @@ def test_sampling_noise_has_the_right_scale() -> None:
 def test_no_rows_is_refused() -> None:
     with pytest.raises(ParameterError, match="rows"):
         total_variation(np.zeros((0, 1), dtype=np.int32), np.zeros((3, 1), dtype=np.int32), (2,))
+
+
+@pytest.mark.parametrize(("rows", "told"), [(19, False), (20, True)])
+def test_a_category_is_gone_where_chance_would_leave_it_out_once_in_a_million(rows: int, told: bool) -> None:
+    """All of c rows lie among n of 2n with probability 2^-c at most."""
+    domain = Domain.of(
+        [Attribute("kind", "categorical", ("card", "fraud"), missing=True), Attribute("x", "numeric", lower=0, upper=1)]
+    )
+    real = np.zeros((1000, 2), dtype=np.int32)
+    real[:rows, 0] = 1
+    synthetic = np.zeros((1000, 2), dtype=np.int32)
+    assert gone(CodedRows(real, domain.shape), synthetic, domain) == ((("kind", "fraud", rows),) if told else ())
+    synthetic[0, 0] = 1
+    assert not gone(CodedRows(real, domain.shape), synthetic, domain)

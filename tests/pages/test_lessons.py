@@ -279,7 +279,7 @@ def test_the_reveals_on_the_loaded_data_name_the_mechanism_that_differs():
     assert all(other.measured > one.measured for name, (one, other) in by_name.items() if name != "Private sampling")
     one, other = by_name["Private sampling"]
     assert one.rows == other.rows == 1
-    assert "makes only 1 row at this ε" in below(whole)
+    assert "makes only 1 row)" in below(whole)
     errors = [short(found.measured, 2) for found in by_name["MWEM as used"]]
     assert f"MWEM as used {errors[0]} → {errors[1]}" in grown(whole, part, 0.01)
     one = by_name["Noisy reweighting"][0]
