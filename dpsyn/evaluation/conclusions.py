@@ -129,7 +129,7 @@ def _tables(report: Report) -> Finding | None:
 
 
 def _fresh(report: Report, degree: int) -> tuple[float | None, str]:
-    """The error of a fresh real sample, or where none is held out about that of two halves of the real rows; and in words."""
+    """The error of a fresh real sample, or about that of halves of the real rows where none is held out; in words, too."""
     floor = report.noise_floor
     if floor is not None:
         fresh = floor.marginals[degree].mean
