@@ -31,9 +31,13 @@ _ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
 
 def admit() -> None:
     """Drop what is unfit from the address. To be called before anything reads it."""
+    context = get_script_run_ctx()
+    if context is not None:
+        # A page that is left leaves entries without its settings in the browser's history. On a step back they are what they
+        # were: what the entry says counts, and Streamlit would take all that it does not say for the default.
+        context.is_history_navigation = False
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     unfit = [name for name, texts in address.items() if name.startswith(_GONE) or not all(map(_fit, (name, *texts)))]
-    context = get_script_run_ctx()
     earlier = [name for name in address if name in _EARLIER and name not in unfit]
     said = {name: texts for name, texts in address.items() if name not in unfit and name not in earlier}
     for name in earlier:  # today's name counts before earlier ones, and of these the first

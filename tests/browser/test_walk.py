@@ -207,6 +207,32 @@ def test_going_back_keeps_the_table_that_was_uploaded(page: Page, app_url: str) 
     expect(page.get_by_text("800 rows").first).to_be_visible(timeout=RUN)
 
 
+def test_going_back_keeps_the_settings(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/generator")
+    budget = page.get_by_role("slider", name="ε (privacy budget)")
+    expect(budget).to_have_attribute("aria-valuetext", "1", timeout=RUN)
+    settled(page)
+    for _ in range(10):
+        budget.press("ArrowLeft")
+    page.get_by_test_id("stMain").get_by_role("radio", name="MST", exact=True).click()
+    expect(page).to_have_url(re.compile("mechanism=MST"), timeout=RUN)
+    settled(page)
+    for place, ways in (("Comparison", [page.go_back]), ("Feasibility", [page.go_back, page.go_forward])):
+        visit(page, place)
+        for way in ways:
+            was = page.url.split("?")[0]
+            while page.url.split("?")[0] == was:  # a page has several entries
+                way()
+                settled(page)
+        for _ in range(2):
+            expect(page.get_by_role("slider", name="ε (privacy budget)")).to_have_attribute(
+                "aria-valuetext", "0.1", timeout=RUN
+            )
+            expect(page).to_have_url(re.compile("epsilon=0.1"), timeout=RUN)
+            visit(page, "Generator")
+            expect(page.get_by_role("radio", name="MST", exact=True)).to_be_checked(timeout=RUN)
+
+
 def test_a_run_can_be_cancelled_and_nothing_is_lost(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/generator")
     run_mechanism(page, "Noisy reweighting")
