@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+import dpsyn
 from dpsyn import Attribute, Domain
 from dpsyn.data import counted as counted_module
 from dpsyn.data.counted import CountedTable
@@ -40,6 +41,38 @@ def test_over_a_domain_that_says_more_of_the_same_columns_nothing_is_counted_aga
     assert other.drawn.frame.equals(drawn.frame)
     assert questions == []
     assert_same_counts(other, in_memory(rows(), unconfirmed))
+
+
+@pytest.mark.parametrize("where", ["in place", "in memory", "text", "frame"])
+def test_nothing_inferred_is_public_and_nothing_projected_becomes_so(where: str) -> None:
+    table = rows().select(["narrow", "age", "small", "price", "day", "time", "word", "flag", "grade", "many"])
+    more = {
+        "empty": pa.nulls(300, pa.string()),
+        "pair": pa.array(["no", "yes"] * 150),
+        "close": pa.array([1.0, 1.0 + 2**-52] * 150),
+        "dates": pa.array([f"2021-0{1 + i % 9}-01" for i in range(300)]),
+        "listed": pa.array(["b", "a", "c"] * 100).dictionary_encode(),
+        "wage": pa.array([i * 37 % 101 for i in range(300)]),
+    }
+    for name, column in more.items():
+        table = table.append_column(name, column)
+    if where == "in place":
+        found = in_place(table)
+    elif where == "in memory":
+        found = in_memory(table)
+    else:
+        frame = table.to_pandas()
+        found = dpsyn.read_table(frame if where == "frame" else frame.to_csv(index=False).encode())
+    assert {attribute.kind for attribute in found.domain.attributes} == {"truth", "categorical", "numeric", "date"}
+    for attribute in found.domain.attributes:
+        assert not attribute.public
+        assert not found.project([attribute.name]).domain.is_public
+        assert not found.domain.project([attribute.name]).is_public
+
+
+def test_a_projection_has_the_attributes_as_they_are() -> None:
+    attributes = [Attribute(name, "truth", (0, 1), public=name == "b") for name in "abc"]
+    assert Domain.of(attributes).project(["c", "b"]).attributes == (attributes[2], attributes[1])
 
 
 def test_what_was_not_counted_yet_is_counted_when_it_is_asked_for() -> None:

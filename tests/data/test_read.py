@@ -270,10 +270,6 @@ def test_a_parquet_name_without_parquet_content(tmp_path: Path) -> None:
         dpsyn.read_table(path)
 
 
-def test_nothing_inferred_is_public() -> None:
-    assert not any(a.public for a in dpsyn.read_table(b"a,b,c\n1,x,yes\n2,y,no\n").domain.attributes)
-
-
 def test_statistics_of_a_small_file() -> None:
     statistics = dpsyn.read_table(b"sex,sick,work\nM,yes,?\nF,no,State\nM,yes,?\nM,no,Private\n").statistics()
     # Two bits for sex, one for the truth column, three for work.

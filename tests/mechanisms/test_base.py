@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.display import PRIVATE, PUBLIC
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.mechanisms import base
@@ -235,3 +236,28 @@ def test_rows_of_a_table_in_place_are_read_for_a_mechanism_that_needs_more_than_
     held = mechanism(None, Table(FRAME[["a", "v"]], domain), lambda step, share: steps.append((step, share)))
     assert isinstance(held.diagnostics["table"], Table)
     assert dpsyn.PrivacySpec(1.0, 1e-5) == mechanism.spec
+
+
+@pytest.mark.parametrize(
+    ("neighbouring", "confirmed", "badge"),
+    [
+        ("replace_one", True, PUBLIC),
+        ("replace_one", False, PRIVATE),
+        ("add_remove", True, PRIVATE),
+        ("add_remove", False, PRIVATE),
+    ],
+)
+def test_a_mechanism_shows_as_public_where_its_domain_and_its_number_of_rows_are(
+    neighbouring: Any, confirmed: bool, badge: str
+) -> None:
+    domain = DOMAIN if confirmed else DOMAIN.replace("v", public=False)
+    mechanism = Plain().calibrate(PrivacySpec(1.0, 1e-5, neighbouring), domain, 12_345)
+    assert repr(mechanism).splitlines()[-1] == f"[{badge}]"
+    found, lines = mechanism._shown()
+    assert (found, lines[0]) == (badge, "Plain, calibrated to 12,345 rows of 3 columns; not run yet")
+    assert lines[1:] == [
+        *(f"  {line}" for line in mechanism.guarantee._shown()[1][:2]),
+        "  settings: ",
+        "  to run it: mechanism(None, table)",
+    ]
+    assert "  settings: rows 5" in replace(mechanism, config=Plain(5))._shown()[1]

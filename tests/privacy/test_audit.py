@@ -78,6 +78,30 @@ def test_the_bound_fails_no_more_often_than_it_says():
     assert sum(identical) <= stats.binom.ppf(1 - 1e-6, 400, 0.2)
 
 
+def test_the_set_is_chosen_on_other_runs_than_those_that_the_bound_rests_on():
+    """What tells the datasets apart only in the later runs finds no set, and a set of the earlier ones has to hold there."""
+
+    def split(early: float, late: float):
+        return lambda count, generator: np.repeat([early, late], [30, count - 30])
+
+    how = {"runs": 100, "choosing_share": 0.3, "claim": 0.5, "generator": np.random.default_rng(0)}
+    late = audit(split(0, 1), split(0, 0), **how)
+    assert (late.epsilon, late.tested, late.refuted) == (0.0, 70, False)
+    early = audit(split(1, 0), split(0, 0), **how)
+    assert (early.cut, early.hits, early.misses, early.refuted) == (0.5, 0, 0, False)
+
+
+def test_a_bound_and_the_sharpest_of_a_profile_share_the_error():
+    scores = np.repeat([1.0, 0.0], [90, 10]), np.repeat([1.0, 0.0], [10, 90])
+    found = audit_scores(scores, scores, confidence=0.95, profile=[(2.0, 0.1)])
+    # At 97.5 % each, both hold together at 95 %.
+    lower = stats.binomtest(90, 100).proportion_ci(0.975, "exact").low
+    assert found.epsilon == pytest.approx(math.log(lower / (1 - lower)))
+    assert found.sharpest.epsilon == pytest.approx(math.log((lower - 0.1) / (1 - lower)))
+    assert (found.confidence, found.sharpest.confidence, found.refuted) == (0.95, 0.95, False)
+    assert audit_scores(scores, scores, confidence=0.95, profile=[(0.1, 0.1)]).refuted
+
+
 def test_delta_is_allowed_for():
     """Gaussian noise: ε at δ = 0.01 is 1.845 for μ = 1 (analytic Gaussian mechanism); never above, and not far below."""
     sigma, delta = 1.0, 0.01

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda._checks import in_proportion
 from dpsyn.mechanisms.dp_cda.accounting import functions
-from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
+from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import (
     ACCOUNTANTS,
     dp_cda_epsilon,
@@ -112,6 +112,36 @@ def test_renyi_accounting_is_an_upper_bound_and_that_of_another_implementation_o
     for change in (*CHANGES, "replace_one"):
         exact = dp_cda_epsilon(0.2, *arguments, neighbouring=change)
         assert exact < dp_cda_epsilon(0.2, *arguments, accountant="rdp", neighbouring=change)
+
+
+@pytest.mark.parametrize(
+    ("change", "variant"),
+    [
+        *((change, "fixed_size") for change in (*CHANGES, "replace_one")),
+        ("add_remove", "poisson"),
+        ("label_change", "poisson"),
+    ],
+)
+def test_renyi_accounting_of_unequal_classes_is_an_upper_bound_and_the_worst_of_them(change, variant):
+    sizes, rows = [200, 2000, 60], [200, 2000, 5]
+    for at in (slice(None), slice(0, 2), slice(1, 3)):
+        arguments = (0.3, DELTA, 4, 1.0, sizes[at], rows[at])
+        found = dp_cda_epsilon(*arguments, accountant="rdp", neighbouring=change, variant=variant)
+        assert dp_cda_epsilon(*arguments, neighbouring=change, variant=variant) <= found
+        backwards = (*arguments[:4], sizes[at][::-1], rows[at][::-1])
+        assert dp_cda_epsilon(*backwards, accountant="rdp", neighbouring=change, variant=variant) == found
+        if change in ("add_remove", "replace_same_class"):
+            alone = [
+                dp_cda_epsilon(0.3, DELTA, 4, 1.0, [size], [made], "rdp", change, variant=variant)
+                for size, made in zip(sizes[at], rows[at], strict=True)
+            ]
+            assert found == max(alone) > min(alone)
+
+
+def test_renyi_accounting_claims_nothing_below_the_least_noise_that_it_knows():
+    classes = mixed_classes(4, [20], [5], "fixed_size")
+    found = [rdp_epsilon(classes, "add_remove", "fixed_size", 4, multiplier, DELTA) for multiplier in (1e-3, 0.999e-3)]
+    assert found[0] < found[1] == math.inf
 
 
 @pytest.mark.parametrize("change", ["add_remove", "replace_same_class"])
