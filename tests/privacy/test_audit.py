@@ -34,6 +34,7 @@ def test_a_bound_by_hand():
     lower, upper = interval.low, 1 - interval.low
     assert found.epsilon == pytest.approx(math.log(lower / upper))
     assert (found.hits, found.misses, found.tested, found.runs) == (90, 10, 100, 200)
+    assert not audit_scores(scores, scores, confidence=0.95, claim=found.epsilon).refuted
     with_delta = audit_scores(scores, scores, delta=0.1, confidence=0.95)
     assert with_delta.epsilon == pytest.approx(math.log((lower - 0.1) / upper))
 
