@@ -49,8 +49,7 @@ class Said:
         kind: of its values.
         categories: its values, in their order.
         lower, upper: numeric and date (days since 1970-01-01): bounds.
-        unit: its values are multiples of it; None with ``any_number`` where they are any.
-        any_number: it is said that there is no unit.
+        unit: its values are multiples of it.
         missing: it may be empty.
         notes: clauses on what was said and cannot be taken over.
     """
@@ -60,7 +59,6 @@ class Said:
     lower: float | None = None
     upper: float | None = None
     unit: float | None = None
-    any_number: bool | None = None
     missing: bool | None = None
     notes: tuple[str, ...] = ()
 
@@ -86,9 +84,8 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
         elif kind == "boolean":
             told[name] = Said("truth")
         elif kind == "numerical":
-            as_held = str(column.get("computer_representation", ""))
-            whole = as_held.startswith(("Int", "UInt"))
-            told[name] = Said("numeric", unit=1.0 if whole else None, any_number=True if as_held == "Float" else None)
+            whole = str(column.get("computer_representation", "")).startswith(("Int", "UInt"))
+            told[name] = Said("numeric", unit=1.0 if whole else None)
         elif kind == "datetime":
             written = str(column.get("datetime_format", ""))
             notes = ["of a time only the day is kept"] if any(f"%{letter}" in written for letter in "HIMSfcXT") else []
@@ -202,7 +199,7 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
             low = _next_multiple(low, exact, above=True)
         if high is not None and high in every("exclusiveMaximum"):
             high = _next_multiple(high, exact, above=False)
-        return Said("numeric", lower=low, upper=high, unit=unit, any_number=unit is None or None, missing=missing)
+        return Said("numeric", lower=low, upper=high, unit=unit, missing=missing)
     if kinds == ["string"] and days:
         note = ("of a time only the day is kept",) if "date-time" in days else ()
         firsts, lasts = ([_days(each, name) for each in every(word)] for word in _OF_DAYS)
@@ -314,8 +311,7 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
                 for side, above in ((low, True), (high, False))
             )
             lower, upper = max(least, default=None), min(most, default=None)
-            one, free = (1.0, None) if unit else (None, True)
-            told[name] = Said("numeric", lower=lower, upper=upper, unit=one, any_number=free, missing=missing)
+            told[name] = Said("numeric", lower=lower, upper=upper, unit=1.0 if unit else None, missing=missing)
         elif held in ("category", "str", "string", "object") or held.startswith("string"):
             told[name] = Said("categorical", missing=missing)
         else:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -169,10 +171,12 @@ def _attribute(name: str, said: Said, read: Attribute | None) -> tuple[Attribute
         )
         if lower is None or upper is None:
             raise _silent(name, "its bounds")
-        unit = said.unit or (read.unit if read is not None and said.any_number is None else None)
-        unit = None if kind == "date" else unit
-        made = Attribute(name, kind, lower=lower, upper=upper, unit=unit, missing=missing)
-        return made, empty or said.lower is None or said.upper is None
+        made = partial(Attribute, name, kind, lower=lower, upper=upper, missing=missing)
+        off_rows = empty or said.lower is None or said.upper is None
+        if kind == "numeric" and said.unit is None and read is not None and read.unit is not None:
+            with suppress(DomainError):  # such bounds cannot have the unit of the rows
+                return made(unit=read.unit), True
+        return made(unit=said.unit), off_rows
     values = said.categories if said.categories is not None or read is None else tuple(read.categories)
     values = (False, True) if values is None and kind == "truth" else values
     if values is None:
@@ -200,8 +204,13 @@ def _silent(name: str, what: str) -> DomainError:
 
 def _sdv(domain: Domain) -> tuple[dict[str, Any], list[str]]:
     columns = {attribute.name: _sdtype(attribute) for attribute in domain.attributes}
-    lost = ["which values a column may take, its bounds, and whether it may be empty"]
+    lost = ["which values a column may take, its bounds, and whether it may be empty", *_units(domain)]
     return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}, lost
+
+
+def _units(domain: Domain) -> list[str]:
+    """What a form cannot say that knows whole numbers and others."""
+    return ["units other than 1"] if any(a.unit not in (None, 1) for a in domain.attributes) else []
 
 
 def _sdtype(attribute: Attribute) -> dict[str, Any]:
@@ -240,7 +249,6 @@ def _property(attribute: Attribute) -> dict[str, Any]:
 
 
 def _pandera(domain: Domain) -> tuple[dict[str, Any], list[str]]:
-    units = any(a.unit not in (None, 1) for a in domain.attributes)
     columns = {a.name: _column(a) for a in domain.attributes}
     written: dict[str, Any] = {
         "schema_type": "dataframe",
@@ -250,7 +258,7 @@ def _pandera(domain: Domain) -> tuple[dict[str, Any], list[str]]:
         "index": None,
     }
     written |= {"dtype": None, "coerce": True, "strict": False, "name": None, "ordered": False, "unique": None}
-    return written, ["units other than 1"] if units else []
+    return written, _units(domain)
 
 
 def _column(attribute: Attribute) -> dict[str, Any]:

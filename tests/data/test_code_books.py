@@ -88,6 +88,7 @@ def test_sdv_keeps_the_kinds_and_takes_the_rest_off_the_rows() -> None:
         "wage": "numerical", "dose": "numerical", "born": "datetime",
     }  # fmt: skip
     assert "which values" in notes[0]
+    assert notes[1] == "sdv cannot say units other than 1."
     again, missing = read_code_book(written).domain(ROWS)
     assert [a.kind for a in again.attributes] == [a.kind for a in DOMAIN.attributes]
     assert again["age"].lower == ROWS.frame["age"].min()
@@ -296,6 +297,31 @@ def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
     )
     with pytest.raises(DomainError, match="no column 'gone'"):
         read_code_book({"properties": {"gone": {"enum": [1]}}}).domain(rows)
+
+
+@pytest.mark.parametrize(
+    "book",
+    [
+        {"columns": {"price": {"sdtype": "numerical", "computer_representation": "Float"}}},
+        {"properties": {"price": {"type": "number", "minimum": 0, "maximum": 100}}},
+        {"properties": {"price": {"minimum": 0, "maximum": 100}}},
+        {"schema_type": "dataframe", "columns": {"price": {"dtype": "float64", "checks": {"ge": 0, "le": 100}}}},
+    ],
+)
+def test_a_type_of_real_numbers_says_nothing_of_their_unit(book: Mapping[str, Any]) -> None:
+    for cells, unit in ((np.arange(150, 990) / 100, 0.01), (np.sqrt(np.arange(2, 60)), None)):
+        domain, notes = read_code_book(book).domain(dpsyn.read_table(pd.DataFrame({"price": cells})))
+        assert domain["price"].unit == unit
+        read_off = unit is not None or "sdtype" in str(book)
+        told = "Not all of price could be taken from the description: what is missing was read off the rows."
+        assert notes == (told,) * read_off
+    if "sdtype" not in str(book):
+        assert read_code_book(book).domain()[0]["price"].unit is None
+
+
+def test_bounds_that_cannot_have_the_unit_of_the_rows_have_none() -> None:
+    book = read_code_book({"properties": {"x": {"type": "number", "minimum": 0.1, "maximum": 0.9}}})
+    assert book.domain(dpsyn.read_table(pd.DataFrame({"x": range(40)}))) == (book.domain()[0], ())
 
 
 PANDERA: dict[str, tuple[dict[str, Any], Attribute]] = {
