@@ -224,9 +224,10 @@ class Delimited:
                 )
         for mark in self._alike[:1]:
             taken, others = SEPARATORS[self.separator], SEPARATORS[mark]
+            line = "a line of sep= and a tab" if mark == "\t" else f"the line {quoted('sep=' + mark)}"
             return (
                 f"{taken.capitalize()} were taken to separate the values, but {others} cut most lines alike, too. If "
-                f"{others} separate them, write the line {quoted('sep=' + mark)} above the names.",
+                f"{others} separate them, write {line} above the names.",
             )
         number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
         pairs = zip(self.names, first_row, strict=True)
