@@ -333,11 +333,13 @@ def advice(reports: Mapping[str, Report]) -> str:
     parts = {"prediction": "its predictions", "numbers": "its columns of numbers"}
     weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("bad", "fair"))
     if grades["tables"] == "cannot be judged":
-        first = f"{closest}. " if others else ""
-        said = (
-            f"{first}Whether relations of columns are kept cannot be told: on average these rows are too few to show them."
+        said = f"{closest}. " if others else ""
+        said += (
+            f"Tables of {_columns(_degree(reports[best]))} cannot tell whether relations are kept: on average these rows "
         )
-        return f"{said} Do not rely on {' or '.join(weak)}: {_HELP}." if weak else said
+        said += "are too few to show them."
+        todo = f"Do not rely on {' or '.join(weak)}" if weak else f"Take care with {' and '.join(doubtful)}"
+        return f"{said} {todo}: {_HELP}." if weak or doubtful else said
     if weak:
         return f"{closest}; do not rely on {' or '.join(weak)}: {_HELP}."
     if "fair" in grades.values():

@@ -487,13 +487,17 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": TOO_FEW},
-            "Whether relations of columns are kept cannot be told: on average these rows are too few to show them.",
+            "Tables of two columns cannot tell whether relations are kept: on average these rows are too few to show them.",
         ),
         (
             {"A": replace(TOO_FEW, prediction=WORSE)},
             "too few to show them. Do not rely on its predictions: another mechanism, a larger ε",
         ),
-        ({"A": TOO_FEW, "B": report(0.9)}, "A is the best of these. Whether relations of columns are kept cannot"),
+        ({"A": TOO_FEW, "B": report(0.9)}, "A is the best of these. Tables of two columns cannot tell whether"),
+        (
+            {"A": replace(TOO_FEW, prediction=SOME), "B": report(0.9)},
+            "too few to show them. Take care with its predictions: another mechanism, a larger ε",
+        ),
     ],
 )
 def test_what_to_do_next_follows_from_the_best_release(reports: dict[str, Report], said: str) -> None:
