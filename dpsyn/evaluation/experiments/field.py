@@ -66,12 +66,26 @@ def unfinished(grid: Grid, results: Sequence[CellResult]) -> set[float]:
 
 def frontier(points: Sequence[Point], waiting: Collection[float] = ()) -> list[Point]:
     """The best mean at every value, of the points that give what was asked for: the lower hull of the curves, or the upper
-    one of a measure of which more is better. None at the values of ``waiting`` (:func:`unfinished`)."""
+    one of a measure of which more is better. None at the values of ``waiting`` (:func:`unfinished`). Of equal ones the
+    system that is the best at the value before, too, or else longest at those that follow."""
     fair = [point for point in points if point.fair and point.value not in waiting]
     sign = -1 if fair and is_rising(fair[0].measure) else 1
-    return [
-        min((p for p in fair if p.value == value), key=lambda p: sign * p.mean) for value in sorted({p.value for p in fair})
-    ]
+    best = []
+    for value in sorted({p.value for p in fair}):
+        there = [p for p in fair if p.value == value]
+        best.append([p for p in there if sign * p.mean == min(sign * other.mean for other in there)])
+    hull: list[Point] = []
+    reign: set[str] = set()
+    for at, tied in enumerate(best):
+        reign &= {p.label for p in tied}
+        if not reign:
+            for further in best[at:]:
+                longer = {p.label for p in further}
+                if reign and not reign & longer:
+                    break
+                reign = reign & longer or longer
+        hull.append(next(p for p in tied if p.label in reign))
+    return hull
 
 
 def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[float] = ()) -> str:

@@ -75,6 +75,21 @@ def test_the_frontier_in_words() -> None:
     assert frontier_in_words([point("D", 1.0, 0.1, over_budget=True)], "epsilon").startswith("No system")
 
 
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ({"A": (0.3, 0.2), "B": (0.3, 0.1)}, "B at every ε."),
+        ({"A": (0.3, 0.3, 0.2), "B": (0.3, 0.3, 0.1)}, "B at every ε."),
+        ({"A": (0.3, 0.2, 0.2), "B": (0.2, 0.2, 0.2)}, "B at every ε."),
+        ({"A": (0.2, 0.2, 0.2), "B": (0.3, 0.2, 0.1)}, "A up to ε = 1, then B."),
+        ({"A": (0.2, 0.2), "B": (0.2, 0.2)}, "A at every ε."),
+    ],
+)
+def test_of_equal_systems_the_one_that_is_the_best_next_door_is_named(errors: dict[str, Any], said: str) -> None:
+    points = [point(a, value, e) for a, of in errors.items() for value, e in zip((0.1, 1.0, 3.0), of, strict=False)]
+    assert frontier_in_words(points, "epsilon").startswith(said)
+
+
 def test_bars_that_meet_are_said() -> None:
     points = [
         point("A", 0.1, 0.2, 0.05),
