@@ -266,7 +266,7 @@ def _what_differs(current: Dataset, other: _OtherData) -> str:
         return f"The file that is open has no column {_listed(lost)}."
     then, now = ({a.name: a for a in each.attributes} for each in (domain, current.table.domain))
     others = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    found = [f"the columns {_listed(others)}"] if others else []
+    found = [f"the column{'s' * (len(others) > 1)} {_listed(others)}"] if others else []
     if not found and domain != current.table.domain:
         found = ["the order of the columns"]
     if held_out is not None and held_out != current.held_out:
