@@ -123,6 +123,7 @@ _RULES = """
 }
 
 [data-testid='stMarkdownContainer'] table {width: 100%}
+[data-testid='stMarkdownContainer']:has(> table) {overflow-x: auto}
 [data-testid='stHeading'] h1 {padding-top: 0}
 
 /* Words at axes and in legends: Streamlit's grey is too pale to read. */

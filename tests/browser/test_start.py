@@ -67,3 +67,13 @@ def test_a_picture_of_feasibility_moves_while_its_slider_is_dragged(page: Page, 
     expect(picture).not_to_contain_text("Best at ε = 1:")
     expect(picture).to_contain_text("Best at ε = ")
     page.mouse.up()
+
+
+def test_a_wide_table_on_a_telephone_scrolls_inside_itself(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/generator?present=true")
+    table = page.locator("table").first
+    expect(table).to_be_visible(timeout=RUN)
+    page.wait_for_function("document.querySelector('table').scrollWidth > 390", timeout=RUN)  # in large type
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
+    assert table.evaluate("table => table.parentElement.scrollWidth > table.parentElement.clientWidth")
