@@ -33,7 +33,9 @@ _CHANCE, _CLEARLY = 2.0, 4.0
 before it is called good: what synthetic rows reach has its chance, too."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
-_NAMED = 3
+_SHAPE = 0.05
+"""Of the law of a column of numbers, beyond chance: what it may be off by."""
+_NAMED, _MORE = 3, 1.1
 _TWO = 2
 """Columns of the largest tables whose errors a report holds one by one."""
 _HELP = "another mechanism, a larger ε, other bins or fewer columns may help"
@@ -100,7 +102,7 @@ def _tables(report: Report) -> Finding | None:
     if alone is not None and error > (_LOST if small else _KEPT) * alone:
         no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
-        rows = report.release.rows if floor is None else floor.rows
+        rows = report.release.rows if floor is None else min(report.release.rows, floor.rows)
         chance = 0.0 if fresh is None else fresh * math.sqrt(rows / (rows + report.n))
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
@@ -133,7 +135,11 @@ def _fresh(report: Report, degree: int) -> tuple[float | None, str]:
     floor = report.noise_floor
     if floor is not None:
         fresh = floor.marginals[degree].mean
-        return fresh, f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}"
+        said, more = f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}", _by_fewer_rows(report)
+        if more > _MORE:
+            fresh *= more
+            said += f", and one of as few rows as these by about {percent(min(1.0, fresh))}"
+        return fresh, said
     if degree != _TWO or report.halves is None:
         return None, ""
     # Each half is off by √2 times the chance of all real rows.
@@ -141,37 +147,51 @@ def _fresh(report: Report, degree: int) -> tuple[float | None, str]:
     return fresh, f"; two real samples of so many rows by up to about {percent(fresh)}"
 
 
+def _by_fewer_rows(report: Report) -> float:
+    """How many times as far off a fresh sample of as many rows as the release is as the held-out ones, if those are more."""
+    if report.noise_floor is None:
+        return 1.0
+    fresh, made = (1 / rows + 1 / max(report.n, 1) for rows in (report.noise_floor.rows, report.release.rows))
+    return max(1.0, math.sqrt(made / fresh))
+
+
 def _gone(report: Report) -> str:
-    """The commonest category that no row has, in words."""
+    """The commonest category that is all but gone, in words."""
     every = report.release.gone
     if not every:
         return ""
-    (column, category, rows), more = every[0], f" (the largest of {len(every):,} that are gone)" * (len(every) > 1)
-    return f" No row has {quoted(category)} of {quoted(column)}, as {rows:,} real ones do{more}."
+    (column, category, real, rows), more = every[0], f" (the commonest of {len(every):,} such)" * (len(every) > 1)
+    there = f"{rows:,} of {report.release.rows:,} rows have it, {real:,} of {report.n:,} real ones"
+    return f" {quoted(category)} of {quoted(column)} is all but gone: {there}{more}."
 
 
 def _worst_table(report: Report) -> str:
-    """A table of the most columns that is far worse than a fresh sample's, in words: of one or two columns than the same
-    table, of more than the worst one."""
-    floor = report.noise_floor
+    """A table of the most columns that is far worse than chance makes it, in words.
+
+    Chance is that of the same table of a fresh sample, or of halves of the real rows, and of so many rows. Beyond it a table
+    counts that is far off, or more than half as far as if its two columns had nothing to do with each other.
+    """
+    chance = _FAR * math.hypot(report.n**-0.5, report.release.rows**-0.5)
+    more = _by_fewer_rows(report)
+    of_halves = 0.5 * math.sqrt(1 + report.n / report.release.rows)
     for degree in sorted(report.marginals, reverse=True):
-        worst, fresh = report.marginals[degree], None if floor is None else floor.marginals.get(degree)
-        named, off, beside, most = worst.worst, worst.max, "", _LARGE
-        if floor is not None and fresh is not None:
-            beside, most = f"; the worst of a fresh sample by {percent(fresh.max)}", max(MIDDLE, _FAR * fresh.max)
-        if floor is not None and degree <= _TWO:
-            measured = np.eye(len(report.pairwise), dtype=bool)
-            measured = measured if degree == 1 else np.triu(~measured)
-            ours, theirs = (np.where(measured, pairs, 0.0) for pairs in (report.pairwise, floor.pairwise))
-            chance = _FAR * math.hypot(report.n**-0.5, report.release.rows**-0.5)
-            allowed = np.maximum(_FAR * np.nan_to_num(theirs), max(MIDDLE, chance))
-            one, other = divmod(int(np.argmax(np.nan_to_num(ours) - allowed)), len(allowed))
-            named = tuple(report.pairwise.columns[[one, other]])[:degree]
-            off, most = float(ours[one, other]), float(allowed[one, other])
-            beside = f"; that of a fresh sample by {percent(float(theirs[one, other]))}"
-        if off > most:
-            which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, named))},"
-            return f" {which} is off by {percent(off)}{beside}."
+        each, names = report.marginals[degree].each, list(report.marginals[degree].each)
+        floor = None if report.noise_floor is None else report.noise_floor.marginals.get(degree)
+        fresh = {} if floor is None else {table: more * error for table, error in floor.each.items()}
+        if floor is None and degree == _TWO:
+            fresh = {table: of_halves * error for table, error in report.halves_tables.items()}
+        alone = report.shuffled_tables if degree == _TWO else {}
+        ours, theirs = (np.array([errors.get(table, np.nan) for table in names]) for errors in (each, fresh))
+        related = _KEPT * np.array([alone.get(table, np.inf) for table in names])
+        least = np.where(np.isnan(theirs), _LARGE if degree <= _TWO else np.inf, np.clip(related, _SMALL, MIDDLE))
+        beyond = ours - np.fmax(_FAR * theirs, np.maximum(least, chance))
+        at = int(np.argmax(beyond)) if names else 0
+        if names and beyond[at] > 0:
+            said = f"; that of a fresh sample by {percent(float(theirs[at]))}" if names[at] in fresh else ""
+            if names[at] in alone and math.isfinite(theirs[at]):
+                said += f"; without any relation by {percent(alone[names[at]])}"
+            which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, names[at]))},"
+            return f" {which} is off by {percent(float(ours[at]))}{said}."
     return ""
 
 
@@ -240,7 +260,7 @@ def _prediction(found: Prediction | str) -> Finding | None:
         grade, beside = "fair", f"{beside}, which is little in so few rows"
     if score.lost:
         grade = "fair" if grade == "good" else grade
-        beside += f". No row has {listed(map(quoted, score.lost), most=_NAMED)}, which is among the real ones"
+        beside += f". Hardly a row, if any, has {listed(map(quoted, score.lost), most=_NAMED)}, which is among the real ones"
     return Finding("prediction", grade, figure, f"{target} reaches {measure} {short(value, 3)} ({score.model}); {beside}.")
 
 
@@ -261,11 +281,13 @@ def _numbers(report: Report) -> Finding | None:
         said = f"So few rows say nothing of columns of numbers: chance alone moves them by up to {chance}."
         return Finding("numbers", "cannot be judged", "too few rows", said)
     if not ruined:
-        worst = max(told, key=lambda errors: errors.kolmogorov_smirnov)
+        worst = max(told, key=lambda errors: errors.kolmogorov_smirnov - errors.chance)
+        off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
         said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
-        said += f" shape; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}.{few}"
+        said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
         torn = _torn(report)
-        return Finding("numbers", "fair" if torn else "good", figure, said + torn)
+        grade: Grade = "fair" if torn or off else "good"
+        return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))

@@ -6,8 +6,8 @@ Both are integer codes over one domain, so a numeric column is compared bin by b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
@@ -34,6 +34,7 @@ QUERIES = 500
 COLUMNS_OF_A_QUERY = 3
 _NO_CHANCE = 1e-6
 """Probability below which what happened is put down to no chance."""
+_ALL_BUT_GONE = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class MarginalError:
             degree, in [0, 2]. None if every table has too many cells for it.
         contrast_worst: the columns of that product.
         contrast_tables: number of tables whose contrasts were compared.
+        each: the total variation of every table, by its columns.
     """
 
     degree: int
@@ -62,6 +64,7 @@ class MarginalError:
     contrast: float | None
     contrast_worst: tuple[str, ...]
     contrast_tables: int
+    each: Mapping[tuple[str, ...], float] = field(default_factory=dict, repr=False)
 
     @property
     def sampled(self) -> bool:
@@ -77,7 +80,8 @@ class MarginalError:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         lists = {"worst": list(self.worst), "contrast_worst": list(self.contrast_worst)}
-        return asdict(self) | lists | {"sampled": self.sampled, "k_marginal": self.k_marginal}
+        plain = asdict(self) | lists | {"sampled": self.sampled, "k_marginal": self.k_marginal}
+        return {name: value for name, value in plain.items() if name != "each"}
 
 
 def default_max_subsets(rows: int) -> int:
@@ -207,22 +211,26 @@ def marginal_errors(
     return found, pd.DataFrame(matrix, index=list(names), columns=list(names))
 
 
-def gone(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int], ...]:
-    """Column, category and its real rows, where these are so many that it is no chance that no synthetic row has it."""
-    found: list[tuple[str, str, int]] = []
+def gone(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int, int], ...]:
+    """Column, category, its real and its synthetic rows, where it is all but gone, and that is no chance."""
+    found: list[tuple[str, str, int, int]] = []
     for j, attribute in enumerate(domain.attributes):
         if not attribute.is_binned:
             rows = real.counts((j,))
-            lost = np.flatnonzero(no_chance(rows, np.bincount(synthetic[:, j], minlength=len(rows))))
+            others = np.bincount(synthetic[:, j], minlength=len(rows))
+            lost = np.flatnonzero(no_chance(rows, others))
             labels = attribute.labels() if len(lost) else []
-            found += [(attribute.name, labels[code], int(rows[code])) for code in lost]
+            found += [(attribute.name, labels[code], int(rows[code]), int(others[code])) for code in lost]
     return tuple(sorted(found, key=lambda each: -each[2]))
 
 
 def no_chance(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:
-    """Which codes all of ``others`` lack by no chance: c rows of one lie among n of n + k with probability (n/(n + k))^c."""
-    share = rows.sum() / max(rows.sum() + others.sum(), 1)
-    return np.asarray((others == 0) & (rows * math.log(share) < math.log(_NO_CHANCE)), dtype=bool)
+    """Which codes ``others`` have less than a tenth as often, and by no chance: so few of them among all (binomial)."""
+    from scipy.stats import binom
+
+    n, k = max(rows.sum(), 1), max(others.sum(), 1)
+    few = others / k < _ALL_BUT_GONE * rows / n
+    return np.asarray(few & (binom.cdf(others, rows + others, k / (n + k)) < _NO_CHANCE), dtype=bool)
 
 
 def _summary(subsets: Subsets, errors: Sequence[tuple[float, float | None]], names: Sequence[str]) -> MarginalError:
@@ -244,6 +252,7 @@ def _summary(subsets: Subsets, errors: Sequence[tuple[float, float | None]], nam
         contrast=None if peak is None else contrasts[peak],
         contrast_worst=() if peak is None else named(peak),
         contrast_tables=len(contrasts),
+        each={named(at): float(error) for at, error in enumerate(variation)},
     )
 
 

@@ -65,7 +65,7 @@ class Score:
         groups: of classes: accuracy among the held-out rows of every category of another column, ``"column = category"``,
             that at least 50 of them have.
         note: why a number is missing, or what was unusual; empty otherwise.
-        lost: classes of so many held-out rows that it is no chance that no training row has them.
+        lost: classes of so many held-out rows that it is no chance that hardly a training row has them.
     """
 
     model: str
@@ -371,7 +371,7 @@ def calibration_error(truth: Labels, probabilities: Floats, classes: Labels) -> 
 
 
 def _lost(attribute: Attribute, learnt: npt.NDArray[Any], truth: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Classes that no training row has and so many held-out rows that these would not all be held out by chance."""
+    """Classes that hardly a training row has, and so many held-out rows that it is no chance."""
     if attribute.is_binned:
         return ()
     rows, others = (np.bincount(codes.astype(np.int64), minlength=attribute.size) for codes in (truth, learnt))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +80,7 @@ class Closeness:
         propensity: how well a tree tells these rows from the real ones.
         copies: how many equal a real row: no measure of privacy.
         regression: of the target on the other columns, beside that of the real rows; None without a target.
-        gone: columns and categories that it is no chance that no row has, with their real rows, most first.
+        gone: columns and categories that are all but gone by no chance, with their real and synthetic rows, most first.
     """
 
     rows: int
@@ -92,7 +92,7 @@ class Closeness:
     propensity: Propensity | None = None
     copies: Copies | None = None
     regression: Regression | None = None
-    gone: tuple[tuple[str, str, int], ...] = ()
+    gone: tuple[tuple[str, str, int, int], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -105,7 +105,7 @@ class Closeness:
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
-            "gone": [{"column": name, "category": of, "real_rows": rows} for name, of, rows in self.gone],
+            "gone": [dict(zip(("column", "category", "real_rows", "rows"), one, strict=True)) for one in self.gone],
             **{name: None if found is None else found.to_dict() for name, found in whole.items()},
         }
 
@@ -127,9 +127,9 @@ class Baseline:
         queries: the range queries to ask.
         seed: of the models, and of the choice of rows for them.
         noise_floor: the held-out rows measured as if they were a release, or None without them.
-        independent: mean total variation of the tables of two columns if every column is shuffled by itself: what rows miss
+        shuffled: errors of the tables of two columns if every column is shuffled by itself: what rows miss
             that keep single columns and nothing else. None where no such table is measured.
-        halves: the same of one half of the real rows beside the other, which is chance alone: the largest of some draws.
+        halved: the same of one half of the real rows beside the other, which is chance alone: the largest of some draws.
             None beside held-out rows, too.
         changed: of how many cells of real rows are those of another row, and how close these then are to the real ones.
         prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
@@ -145,11 +145,21 @@ class Baseline:
     queries: tuple[RangeQuery, ...]
     seed: int
     noise_floor: Closeness | None
-    independent: float | None
-    halves: float | None
+    shuffled: MarginalError | None
+    halved: MarginalError | None
     changed: tuple[int, Copies]
     prediction: RealScores | str
     notes: tuple[str, ...]
+
+    @property
+    def independent(self) -> float | None:
+        """Mean error of ``shuffled``."""
+        return None if self.shuffled is None else self.shuffled.mean
+
+    @property
+    def halves(self) -> float | None:
+        """Mean error of ``halved``."""
+        return None if self.halved is None else self.halved.mean
 
     @property
     def degrees(self) -> tuple[int, ...]:
@@ -176,6 +186,8 @@ class Report(Shown):
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
             what :func:`compare` hands over.
         rows: the synthetic rows; None likewise.
+        shuffled_tables, halves_tables: errors of single tables of two columns, by these, behind ``independent`` and
+            ``halves``.
     """
 
     n: int
@@ -188,6 +200,8 @@ class Report(Shown):
     changed: tuple[int, Copies] | None = None
     baseline: Baseline | None = None
     rows: Table | None = None
+    shuffled_tables: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    halves_tables: Mapping[tuple[str, ...], float] = field(default_factory=dict)
 
     @property
     def marginals(self) -> Mapping[int, MarginalError]:
@@ -326,12 +340,11 @@ def real_baseline(
         scores = real_scores(seen, held, target, seed, models)
     encoding = bins_of(table.drawn)
     floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
-    independent = _shuffled_error(seen, encoding, plan, np.random.default_rng(seed))
-    halves = None if held is not None else _halves_error(seen, encoding, plan, np.random.default_rng(seed))
-    alone = independent, halves
+    shuffled = _shuffled(seen, encoding, plan, np.random.default_rng(seed))
+    halves = None if held is not None else _halves(seen, encoding, plan, np.random.default_rng(seed))
     changed = nearly_copies(seen, encoding.codes(seen), seed)
     said = tuple(notes)
-    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, *alone, changed, scores, said)
+    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, halves, changed, scores, said)
 
 
 def evaluate(
@@ -419,8 +432,20 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    notes, beside = sampled + baseline.notes, (baseline.independent, baseline.halves, baseline.changed)
-    return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
+    return Report(
+        baseline.table.n,
+        release,
+        baseline.noise_floor,
+        scores,
+        sampled + baseline.notes,
+        baseline.independent,
+        baseline.halves,
+        baseline.changed,
+        baseline,
+        synthetic,
+        {} if baseline.shuffled is None else baseline.shuffled.each,
+        {} if baseline.halved is None else baseline.halved.each,
+    )
 
 
 def _checked_degrees(degrees: Sequence[int]) -> list[int]:
@@ -451,18 +476,19 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
     return Table(frame, domain, field)
 
 
-def _shuffled_error(
+def _shuffled(
     table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator
-) -> float | None:
+) -> MarginalError | None:
     pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
     if not pairs:
         return None
     real = encoding.rows(table)
-    found, _ = marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)
-    return found[2].mean
+    return marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)[0][2]
 
 
-def _halves_error(table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator) -> float | None:
+def _halves(
+    table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator
+) -> MarginalError | None:
     pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
     if not pairs or table.n < 2:
         return None
@@ -470,8 +496,8 @@ def _halves_error(table: Table, encoding: Encoding, plan: Sequence[Subsets], gen
     for _ in range(_DRAWS_OF_HALVES):
         one, other = table.split(0.5, generator)
         errors, _ = marginal_errors(encoding.rows(one), encoding.codes(other), table.domain.names, pairs)
-        found.append(errors[2].mean)
-    return max(found)
+        found.append(errors[2])
+    return max(found, key=lambda errors: errors.mean)
 
 
 def _closeness(

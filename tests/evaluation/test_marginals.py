@@ -204,15 +204,15 @@ def test_no_rows_is_refused() -> None:
         total_variation(np.zeros((0, 1), dtype=np.int32), np.zeros((3, 1), dtype=np.int32), (2,))
 
 
-@pytest.mark.parametrize(("rows", "told"), [(19, False), (20, True)])
-def test_a_category_is_gone_where_chance_would_leave_it_out_once_in_a_million(rows: int, told: bool) -> None:
-    """All of c rows lie among n of 2n with probability 2^-c at most."""
+@pytest.mark.parametrize(
+    ("rows", "others", "told"),
+    [(19, 0, False), (20, 0, True), (60, 5, True), (60, 6, False), (400, 39, True), (400, 40, False)],
+)
+def test_a_category_is_all_but_gone_below_a_tenth_and_once_in_a_million(rows: int, others: int, told: bool) -> None:
+    """c of c + k rows with it lie among 1,000 of 2,000: with probability 2^-c where k is 0."""
     domain = Domain.of(
         [Attribute("kind", "categorical", ("card", "fraud"), missing=True), Attribute("x", "numeric", lower=0, upper=1)]
     )
-    real = np.zeros((1000, 2), dtype=np.int32)
-    real[:rows, 0] = 1
-    synthetic = np.zeros((1000, 2), dtype=np.int32)
-    assert gone(CodedRows(real, domain.shape), synthetic, domain) == ((("kind", "fraud", rows),) if told else ())
-    synthetic[0, 0] = 1
-    assert not gone(CodedRows(real, domain.shape), synthetic, domain)
+    real, synthetic = np.zeros((1000, 2), dtype=np.int32), np.zeros((1000, 2), dtype=np.int32)
+    real[:rows, 0], synthetic[:others, 0] = 1, 1
+    assert gone(CodedRows(real, domain.shape), synthetic, domain) == ((("kind", "fraud", rows, others),) if told else ())
