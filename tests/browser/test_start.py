@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpsyn.app import start
-from tests.browser.test_walk import RUN
+from tests.browser.test_walk import RUN, until
 
 pytestmark = pytest.mark.browser
 
@@ -74,6 +74,6 @@ def test_a_wide_table_on_a_telephone_scrolls_inside_itself(page: Page, app_url: 
     page.goto(f"{app_url}/generator?present=true")
     table = page.locator("table").first
     expect(table).to_be_visible(timeout=RUN)
-    page.wait_for_function("document.querySelector('table').scrollWidth > 390", timeout=RUN)  # in large type
+    until(page, "document.querySelector('table').scrollWidth > 390")  # in large type
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     assert table.evaluate("table => table.parentElement.scrollWidth > table.parentElement.clientWidth")
