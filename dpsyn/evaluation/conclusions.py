@@ -124,7 +124,7 @@ def _tables(report: Report) -> Finding | None:
             grade = "bad"
         elif grade == "good":
             grade = "fair"
-    if grade == "good" and alone is None and error > MIDDLE:
+    if (grade == "good" and alone is None and error > MIDDLE) or near >= 1:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
     worst = "" if grade == "bad" else _worst_table(report) + _gone(report)
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
@@ -137,8 +137,8 @@ def _fresh(report: Report, degree: int) -> tuple[float | None, str]:
         fresh = floor.marginals[degree].mean
         said, more = f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}", _by_fewer_rows(report)
         if more > _MORE:
-            fresh *= more
-            said += f", and one of as few rows as these by about {percent(min(1.0, fresh))}"
+            fresh = min(1.0, fresh * more)
+            said += f", and one of as few rows as these by about {percent(fresh)}"
         return fresh, said
     if degree != _TWO or report.halves is None:
         return None, ""

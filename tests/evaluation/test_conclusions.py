@@ -183,6 +183,15 @@ def test_few_rows_are_graded_beside_a_fresh_sample_of_as_few() -> None:
     assert "of 1,000 rows by 2\N{NO-BREAK SPACE}%, and one of as few rows as these by about 3.6\N{NO-BREAK SPACE}%" in said
 
 
+@pytest.mark.parametrize("error", [0.5, 1.0])
+def test_rows_so_few_that_a_fresh_sample_has_everything_wrong_cannot_be_judged(error: float) -> None:
+    made = replace(report(error, 0.4), n=30_000, independent=0.53)
+    found = card(replace(made, release=replace(made.release, rows=100)))["tables"]
+    assert found[0] == "cannot be judged"
+    assert "Chance alone moves them so far" in found[1]
+    assert card(made)["tables"][0] == ("fair" if error == 0.5 else "bad")
+
+
 NAMES = ("sick", "drug", "town", "street")
 
 
