@@ -74,9 +74,9 @@ def checked(kind: type[T], data: Any) -> T:
     import msgspec
 
     try:
-        if _within(data, _MOST_LEVELS):
-            return msgspec.convert(data, kind, dec_hook=_of_no_json)
-        raise DataError(f"it is nested more than {_MOST_LEVELS} levels deep, or a text in it is no Unicode")
+        if not _within(data, _MOST_LEVELS):
+            raise DataError(f"it is nested more than {_MOST_LEVELS} levels deep, or a text in it is no Unicode")
+        return msgspec.convert(data, kind, dec_hook=_of_no_json)
     except DataError:
         raise
     except (msgspec.ValidationError, ArithmeticError) as fault:
@@ -87,9 +87,7 @@ def checked(kind: type[T], data: Any) -> T:
         if choices and all(isinstance(choice, str) for choice in choices):
             said = f"{shown(data[place])} is not one of {', '.join(map(repr, choices))}"
         raise DataError(f"{place}: {said[0].lower()}{said[1:]}" if place else said) from fault
-    except (
-        Exception
-    ) as fault:  # how msgspec says that something is no data at all, and whatever a class of the caller's raises
+    except Exception as fault:  # of msgspec, where something is no data at all, and whatever a class of the caller's raises
         raise DataError("something in it is no text, number, list or object with names") from fault
 
 

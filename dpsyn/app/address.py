@@ -66,8 +66,8 @@ def go(page: Any, *, keep: bool = False) -> NoReturn:
 
     Streamlit refuses to clear the address where a widget of all pages is bound to it, but not to put another in its place.
     """
-    said = {name: st.query_params.get_all(name) for name in st.query_params if name not in st.session_state}
-    st.switch_page(page, query_params=said if keep else {})
+    kept = [name for name in st.query_params if name not in st.session_state] if keep else []
+    st.switch_page(page, query_params={name: st.query_params.get_all(name) for name in kept})
 
 
 def keep_shared() -> None:

@@ -58,10 +58,8 @@ class Delimited:
                 f"the first line says that {text.separator!r} separates the values; use one of {' '.join(',;|')} or tabs",
                 line=1,
             )
-        self._alike: list[str] = []
-        self.separator = text.separator or ("\t" if tabs else "")
-        if not self.separator:
-            self.separator, *self._alike = _guess_separators(text.open, text.first_line)
+        known_mark = text.separator or ("\t" if tabs else "")
+        self.separator, self._other = (known_mark, "") if known_mark else _guess_separator(text.open, text.first_line)
         self.names = _names(self._header(), text.first_line)
         if spaced := [name for name in known if name != name.strip() and name.strip() in self.names]:
             whole = [name if name in spaced else name.strip() for name in self._header(skip=False)]
@@ -222,9 +220,9 @@ class Delimited:
                     f"The file was read as one column, {quoted(self.names[0])}. If {by} separate its values, put "
                     "commas in their place.",
                 )
-        for mark in self._alike[:1]:
-            taken, others = SEPARATORS[self.separator], SEPARATORS[mark]
-            line = "a line of sep= and a tab" if mark == "\t" else f"the line {quoted('sep=' + mark)}"
+        if self._other:
+            taken, others = SEPARATORS[self.separator], SEPARATORS[self._other]
+            line = "a line of sep= and a tab" if self._other == "\t" else f"the line {quoted('sep=' + self._other)}"
             return (
                 f"{taken.capitalize()} were taken to separate the values, but {others} cut most lines alike, too. If "
                 f"{others} separate them, write {line} above the names.",
@@ -291,9 +289,9 @@ def _quote_message(error: str, line: int) -> str:
     )
 
 
-def _guess_separators(text: Open, first_line: int) -> list[str]:
-    """The candidate that cuts the first line, and then as many lines as possible, into equally many values; behind it those
-    that cut most lines alike, too.
+def _guess_separator(text: Open, first_line: int) -> tuple[str, str]:
+    """The candidate that cuts the first line, and then as many lines as possible, into equally many values; and another
+    one that cuts most lines alike, if there is one.
 
     Commas stand in names and numbers, too: where cells hold no more than one, another character goes before them. A row that
     is damaged, or all of them in one way, does not make it another character.
@@ -314,14 +312,14 @@ def _guess_separators(text: Open, first_line: int) -> list[str]:
             plausible = usual > 1 and 2 * lines >= len(widths) - 1
             scores[separator] = (plausible, strict, share, widths[0])
     if not scores:
-        return [_single(text, alone, first_line)]
+        return _single(text, alone, first_line), ""
     order = sorted(scores, key=lambda s: scores[s], reverse=True)
     best = [s for s in order if scores[s][0]] or order[:1]
     others = [s for s in best if s != ","]
     if best[0] == "," and others and scores[","][-1] <= 2 * (scores[others[0]][-1] - 1) + 1:
         best.remove(others[0])
         best.insert(0, others[0])
-    return [best[0], *(s for s in best[1:] if scores[s][1])]  # by the others quotes make no sense
+    return best[0], next((s for s in best[1:] if scores[s][1]), "")  # by those that are not strict quotes make no sense
 
 
 def _first_lines(text: Open) -> list[str]:

@@ -175,23 +175,24 @@ def _worst_table(report: Report) -> str:
     more = _by_fewer_rows(report)
     of_halves = 0.5 * math.sqrt(1 + report.n / report.release.rows)
     for degree in sorted(report.marginals, reverse=True):
-        each, names = report.marginals[degree].each, list(report.marginals[degree].each)
+        each = report.marginals[degree].each
         floor = None if report.noise_floor is None else report.noise_floor.marginals.get(degree)
         fresh = {} if floor is None else {table: more * error for table, error in floor.each.items()}
-        if floor is None and degree == _TWO:
-            fresh = {table: of_halves * error for table, error in report.halves_tables.items()}
-        alone = report.shuffled_tables if degree == _TWO else {}
-        ours, theirs = (np.array([errors.get(table, np.nan) for table in names]) for errors in (each, fresh))
-        related = _KEPT * np.array([alone.get(table, np.inf) for table in names])
+        if floor is None and degree == _TWO and report.halved is not None:
+            fresh = {table: of_halves * error for table, error in report.halved.each.items()}
+        alone = report.shuffled.each if degree == _TWO and report.shuffled is not None else {}
+        ours, theirs = (np.array([errors.get(table, np.nan) for table in each]) for errors in (each, fresh))
+        related = _KEPT * np.array([alone.get(table, np.inf) for table in each])
         least = np.where(np.isnan(theirs), _LARGE if degree <= _TWO else np.inf, np.clip(related, _SMALL, MIDDLE))
         beyond = ours - np.fmax(_FAR * theirs, np.maximum(least, chance))
-        at = int(np.argmax(beyond)) if names else 0
-        if names and beyond[at] > 0:
-            said = f"; that of a fresh sample by {percent(float(theirs[at]))}" if names[at] in fresh else ""
-            if names[at] in alone and math.isfinite(theirs[at]):
-                said += f"; without any relation by {percent(alone[names[at]])}"
-            which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, names[at]))},"
-            return f" {which} is off by {percent(float(ours[at]))}{said}."
+        at = int(np.argmax(beyond))
+        if beyond[at] > 0:
+            table = list(each)[at]
+            said = f"; that of a fresh sample by {percent(fresh[table])}" if table in fresh else ""
+            if table in fresh and table in alone:
+                said += f"; without any relation by {percent(alone[table])}"
+            which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, table))},"
+            return f" {which} is off by {percent(each[table])}{said}."
     return ""
 
 

@@ -64,7 +64,7 @@ class MarginalError:
     contrast: float | None
     contrast_worst: tuple[str, ...]
     contrast_tables: int
-    each: Mapping[tuple[str, ...], float] = field(default_factory=dict, repr=False)
+    each: Mapping[tuple[str, ...], float] = field(repr=False)
 
     @property
     def sampled(self) -> bool:

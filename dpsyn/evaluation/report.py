@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,8 +110,25 @@ class Closeness:
         }
 
 
+class _BesideChance:
+    """What tables of two columns of the real rows show that nothing or chance alone relates."""
+
+    shuffled: MarginalError | None
+    halved: MarginalError | None
+
+    @property
+    def independent(self) -> float | None:
+        """Mean error of ``shuffled``."""
+        return None if self.shuffled is None else self.shuffled.mean
+
+    @property
+    def halves(self) -> float | None:
+        """Mean error of ``halved``."""
+        return None if self.halved is None else self.halved.mean
+
+
 @dataclass(frozen=True, eq=False)
-class Baseline:
+class Baseline(_BesideChance):
     """What is the same for every release of a table: make it once with :func:`real_baseline`.
 
     It holds the real rows and is as private as they are.
@@ -152,23 +169,13 @@ class Baseline:
     notes: tuple[str, ...]
 
     @property
-    def independent(self) -> float | None:
-        """Mean error of ``shuffled``."""
-        return None if self.shuffled is None else self.shuffled.mean
-
-    @property
-    def halves(self) -> float | None:
-        """Mean error of ``halved``."""
-        return None if self.halved is None else self.halved.mean
-
-    @property
     def degrees(self) -> tuple[int, ...]:
         """Numbers of columns of the tables to compare."""
         return tuple(len(subsets[0]) for subsets in self.plan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Shown):
+class Report(_BesideChance, Shown):
     """Measures of a release, from real rows: not private, unlike the release.
 
     Attributes:
@@ -179,15 +186,11 @@ class Report(Shown):
             rounded to fit, so it can go below. None without held-out rows.
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
-        independent: mean two-way error of the real rows with every column shuffled by itself, or None.
-        halves: that of one half of the real rows beside the other, the largest of some draws, where no rows are held out to
-            show what chance does; or None.
+        shuffled, halved: see :class:`Baseline`; None where they are not measured.
         changed: what is measured of ``release.copies`` for real rows with so many of their cells changed, which hide nobody.
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
             what :func:`compare` hands over.
         rows: the synthetic rows; None likewise.
-        shuffled_tables, halves_tables: errors of single tables of two columns, by these, behind ``independent`` and
-            ``halves``.
     """
 
     n: int
@@ -195,13 +198,11 @@ class Report(Shown):
     noise_floor: Closeness | None
     prediction: Prediction | str
     notes: tuple[str, ...]
-    independent: float | None = None
-    halves: float | None = None
+    shuffled: MarginalError | None = None
+    halved: MarginalError | None = None
     changed: tuple[int, Copies] | None = None
     baseline: Baseline | None = None
     rows: Table | None = None
-    shuffled_tables: Mapping[tuple[str, ...], float] = field(default_factory=dict)
-    halves_tables: Mapping[tuple[str, ...], float] = field(default_factory=dict)
 
     @property
     def marginals(self) -> Mapping[int, MarginalError]:
@@ -341,10 +342,10 @@ def real_baseline(
     encoding = bins_of(table.drawn)
     floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
     shuffled = _shuffled(seen, encoding, plan, np.random.default_rng(seed))
-    halves = None if held is not None else _halves(seen, encoding, plan, np.random.default_rng(seed))
+    halved = None if held is not None else _halved(seen, encoding, plan, np.random.default_rng(seed))
     changed = nearly_copies(seen, encoding.codes(seen), seed)
     said = tuple(notes)
-    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, halves, changed, scores, said)
+    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, halved, changed, scores, said)
 
 
 def evaluate(
@@ -432,20 +433,8 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    return Report(
-        baseline.table.n,
-        release,
-        baseline.noise_floor,
-        scores,
-        sampled + baseline.notes,
-        baseline.independent,
-        baseline.halves,
-        baseline.changed,
-        baseline,
-        synthetic,
-        {} if baseline.shuffled is None else baseline.shuffled.each,
-        {} if baseline.halved is None else baseline.halved.each,
-    )
+    notes, beside = sampled + baseline.notes, (baseline.shuffled, baseline.halved, baseline.changed)
+    return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
 
 
 def _checked_degrees(degrees: Sequence[int]) -> list[int]:
@@ -486,7 +475,7 @@ def _shuffled(
     return marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)[0][2]
 
 
-def _halves(
+def _halved(
     table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator
 ) -> MarginalError | None:
     pairs = [subsets for subsets in plan if len(subsets[0]) == 2]

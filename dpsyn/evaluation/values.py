@@ -372,8 +372,8 @@ def _coefficients(values: Floats) -> _Measured:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         variance = second - first**2 / counts
         variance[~(variance > _CONSTANT * second)] = np.nan
-        found = np.clip((products - first * first.T / counts) / np.sqrt(variance * variance.T), -1, 1)
         both, alone = np.sqrt(variance * variance.T), fourths / variance**2
+        found = np.clip((products - first * first.T / counts) / both, -1, 1)
         mixed = cubes / variance / both
         spread = (1 + found**2 / 2) * squared / both**2 + found**2 / 4 * (alone + alone.T) - found * (mixed + mixed.T)
         rows = counts * np.fmin(1, _NORMAL / (counts * np.fmax(alone, alone.T)))

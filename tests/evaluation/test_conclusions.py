@@ -22,6 +22,11 @@ def tables(each: dict[tuple[str, ...], float]) -> MarginalError:
     return MarginalError(len(worst), mean, each[worst], worst, len(each), len(each), None, (), 0, each)
 
 
+def of_mean(mean: float | None) -> MarginalError | None:
+    """Errors of tables that no report here has."""
+    return None if mean is None else tables({("x", "y"): mean})
+
+
 def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) -> Closeness:
     found = {d: tables({("a", "b", "c", "d")[:d]: mean}) for d, mean in errors.items()}
     return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
@@ -90,7 +95,7 @@ def test_tables_are_graded_beside_a_fresh_sample(error: float, floor: float | No
     ],
 )
 def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float, independent: float, grade: str) -> None:
-    made = replace(report(error, 0.04), independent=independent)
+    made = replace(report(error, 0.04), shuffled=of_mean(independent))
     found = card(made)["tables"]
     assert found[0] == grade
     assert "nothing to do with each other by" in found[1]
@@ -109,7 +114,7 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
     ],
 )
 def test_rows_that_are_worse_than_independent_columns_say_by_how_much(error: float, independent: float, said: str) -> None:
-    found = card(replace(report(error, None), independent=independent))["tables"]
+    found = card(replace(report(error, None), shuffled=of_mean(independent)))["tables"]
     assert found[1].endswith(f". It is {said} such rows.")
 
 
@@ -129,7 +134,7 @@ def test_rows_that_are_worse_than_independent_columns_say_by_how_much(error: flo
     ],
 )
 def test_what_chance_hides_is_not_held_against_a_release(error: float, independent: float, grade: str, said: str) -> None:
-    found = card(replace(report(error, 0.2), independent=independent))["tables"]
+    found = card(replace(report(error, 0.2), shuffled=of_mean(independent)))["tables"]
     assert found[0] == grade
     assert said in found[1]
     assert said or found[1].endswith("by 15\N{NO-BREAK SPACE}%.")
@@ -140,7 +145,7 @@ def test_what_chance_hides_is_not_held_against_a_release(error: float, independe
 def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None, independent: float | None) -> None:
     order = ["good", "cannot be judged", "fair", "bad"]
     grades = [
-        order.index(card(replace(report(error, floor), independent=independent))["tables"][0])
+        order.index(card(replace(report(error, floor), shuffled=of_mean(independent)))["tables"][0])
         for error in np.arange(0.001, 0.9, 0.003)
     ]
     assert grades == sorted(grades)
@@ -185,7 +190,7 @@ def test_few_rows_are_graded_beside_a_fresh_sample_of_as_few() -> None:
 
 @pytest.mark.parametrize("error", [0.5, 1.0])
 def test_rows_so_few_that_a_fresh_sample_has_everything_wrong_cannot_be_judged(error: float) -> None:
-    made = replace(report(error, 0.4), n=30_000, independent=0.53)
+    made = replace(report(error, 0.4), n=30_000, shuffled=of_mean(0.53))
     found = card(replace(made, release=replace(made.release, rows=100)))["tables"]
     assert found[0] == "cannot be judged"
     assert "Chance alone moves them so far" in found[1]
@@ -225,9 +230,9 @@ def test_a_rare_relation_that_is_lost_is_told_beside_its_own_size(alone: float, 
     """An error of 9 % where 9.5 % are all of the relation, in 30,000 rows of which a fresh sample is off by 0.2 %."""
     made = of_tables(2, [0.09, 0.3], [0.002, 0.3] if held_out else None, n=30_000)
     pairs = NAMES[:2], NAMES[-2:]
-    halves = {} if held_out else dict(zip(pairs, (0.003, 0.4), strict=True))
-    single = dict(zip(pairs, (alone, 0.6), strict=True))
-    made = replace(made, release=replace(made.release, rows=30_000), shuffled_tables=single, halves_tables=halves)
+    halves = None if held_out else tables(dict(zip(pairs, (0.003, 0.4), strict=True)))
+    single = tables(dict(zip(pairs, (alone, 0.6), strict=True)))
+    made = replace(made, release=replace(made.release, rows=30_000), shuffled=single, halved=halves)
     assert ("The worst table of 2 columns, 'sick', 'drug', is off by 9" in card(made)["tables"][1]) == told
 
 
@@ -304,7 +309,7 @@ def test_the_best_model_counts() -> None:
 def test_a_small_error_is_not_good_where_rows_without_relations_are_no_further_off(
     error: float, independent: float, floor: float, grade: str
 ) -> None:
-    found = card(replace(report(error, floor), independent=independent))["tables"]
+    found = card(replace(report(error, floor), shuffled=of_mean(independent)))["tables"]
     assert found[0] == grade
     assert ("so relations, which are weak here, are not kept." in found[1]) == (grade == "fair")
 
@@ -317,7 +322,9 @@ def test_without_held_out_rows_halves_of_the_real_ones_show_what_chance_does(
     error: float, halves: float | None, grade: str
 ) -> None:
     made = report({2: error}, None)
-    found = card(replace(made, independent=0.055, halves=halves, release=replace(made.release, rows=3000)))["tables"]
+    found = card(replace(made, shuffled=of_mean(0.055), halved=of_mean(halves), release=replace(made.release, rows=3000)))[
+        "tables"
+    ]
     assert found[0] == grade
     # Beside all real rows each half is off by √2 times as much, and so is one half beside the other.
     said = "; two real samples of so many rows by up to about 5.7 %;"
@@ -511,7 +518,7 @@ def test_the_smallest_error_of_tables_comes_first() -> None:
     assert np.all(np.diff([table_error(made[name]) for name in ranking(made)]) > 0)
 
 
-TOO_FEW = replace(report(0.2, 0.2), independent=0.15)
+TOO_FEW = replace(report(0.2, 0.2), shuffled=of_mean(0.15))
 FAR = replace(report(0.015), release=closeness({2: 0.015, 3: 0.4}))
 """Near on average, with a table that is far."""
 SOME = scores({"trees": 0.8}, real=0.9, constant=0.7)
@@ -564,7 +571,7 @@ def test_what_to_do_next_follows_from_the_best_release(reports: dict[str, Report
 
 
 def test_yardsticks_are_figures_of_the_same_kind_as_the_findings() -> None:
-    made = replace(report(0.03, 0.01, scores({"trees": 0.8, "linear": 0.7}, real=0.9, constant=0.6)), independent=0.05)
+    made = replace(report(0.03, 0.01, scores({"trees": 0.8, "linear": 0.7}, real=0.9, constant=0.6)), shuffled=of_mean(0.05))
     assert yardsticks(made) == {
         "Fresh real rows": {"tables": "1\N{NO-BREAK SPACE}%", "prediction": "0.9 accuracy"},
         "Single columns alone": {"tables": "5\N{NO-BREAK SPACE}%", "prediction": "0.6 accuracy"},
