@@ -38,6 +38,8 @@ MOST_NOISY = 2**20
 MOST_ROUNDS = 200
 ROUNDS_A_COLUMN = 2
 """Of one, two and three, two was as good on ASIA and half as slow on Adult's eight columns as three."""
+_MOST_REPLAYED = 500_000
+"""Measurements that all rounds use again, together: their number grows with the square of the rounds."""
 _FIRST = 1e-3
 """Weight at the start that no possible row has less of, in parts of the average: 0 times a factor would stay 0."""
 _LONGEST_STEP = 300.0
@@ -146,7 +148,7 @@ class MWEM(Categories):
         super().__post_init__()
         self._set("degree", checks.whole("degree", self.degree))
         self._set("measured", checks.choice("measured", self.measured, get_args(Measured)))
-        self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
+        self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 10_000))
         self._set("replays", checks.whole("replays", self.replays, 0, 1_000))
         self._set("start_share", checks.number("start_share", self.start_share, 0.0, below=1.0))
         if self.start_share:
@@ -160,7 +162,8 @@ class MWEM(Categories):
         counts of a table, and so the sum of their distances, by 1 together, or 2 where a row is replaced.
 
         Raises:
-            ParameterError: the domain has too many rows to keep a weight for each, or to add noise to each.
+            ParameterError: the domain has too many rows to keep a weight for each, or to add noise to each; or the rounds
+                replay too many measurements.
         """
         domain, n, stage, budget = self._begun(spec, domain, n)
         most, why = (MOST_NOISY, "adds noise to") if self.start_share else (MOST_POINTS, "keeps a weight for")
@@ -172,6 +175,10 @@ class MWEM(Categories):
         if self.rounds is None and self.measured == "cells" and spec.neighbouring == "replace_one":
             logs = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
             rounds = best_rounds(n * (budget.total if budget.noise == "laplace" else spec.epsilon), *logs, most=MOST_ROUNDS)
+        replayed = self.replays * rounds * (rounds + 1) // 2
+        if replayed > _MOST_REPLAYED:
+            allowed = f"{_MOST_REPLAYED:,} replayed at most; {rounds:,} rounds replay {replayed:,}"
+            raise ParameterError("replays", self.replays, allowed)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return MWEMMechanism(self, spec, domain, n, guarantee, stage, budget, rounds, queries)
 

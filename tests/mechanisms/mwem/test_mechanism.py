@@ -300,6 +300,15 @@ def test_tables_that_were_measured_are_handed_over_and_single_cells_are_not(meas
     assert list(noisy.variances.values()) == pytest.approx([2 * mechanism.noise_scale**2] * len(found))
 
 
+def test_rounds_that_would_replay_without_an_end_are_refused() -> None:
+    table = table_of([5, 1, 3, 2, 0, 4])
+    with pytest.raises(ParameterError, match=r"replays = 1,?000 .*500,500,000"):
+        mechanism_of(table, rounds=1_000, replays=1_000)
+    assert mechanism_of(table, rounds=200, replays=20).rounds == 200
+    with pytest.raises(ParameterError, match="rounds"):
+        dpsyn.MWEM(rounds=10_001)
+
+
 @pytest.mark.parametrize("replays", [0, 2])
 def test_the_cell_that_was_chosen_is_measured_alone_and_every_answer_is_used_in_its_turn(replays: int) -> None:
     counts = [5, 1, 3, 2, 0, 4]
