@@ -35,7 +35,7 @@ _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
 _SHAPE = 0.05
 """Of the law of a column of numbers, beyond chance: what it may be off by."""
-_NAMED, _MORE = 3, 1.1
+_NAMED = 3
 _TWO = 2
 """Columns of the largest tables whose errors a report holds one by one."""
 _HELP = "another mechanism, a larger ε, other bins or fewer columns may help"
@@ -90,9 +90,12 @@ def _tables(report: Report) -> Finding | None:
     degree = _degree(report)
     error = report.marginals[degree].mean
     which = f"Tables of {_columns(degree)}"
-    floor, alone = report.noise_floor, report.independent if degree == 2 else None
-    fresh, beside = _fresh(report, degree)
-    said = f"{which} are off by {percent(error)} on average{beside}"
+    alone = report.shuffled.mean if degree == 2 and report.shuffled is not None else None
+    sample = report.fresh
+    fresh = None if sample is None else sample.mean(degree)
+    said = f"{which} are off by {percent(error)} on average"
+    if sample is not None and fresh is not None:
+        said += f"; a fresh real sample of {sample.rows:,} rows by {'about ' * (not sample.drawn)}{percent(fresh)}"
     if alone is not None:
         said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
     near = max(_SMALL, _NEAR * (fresh or 0.0))
@@ -102,7 +105,7 @@ def _tables(report: Report) -> Finding | None:
     if alone is not None and error > (_LOST if small else _KEPT) * alone:
         no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
-        rows = report.release.rows if floor is None else min(report.release.rows, floor.rows)
+        rows = report.release.rows if sample is None else sample.rows
         chance = 0.0 if fresh is None else fresh * math.sqrt(rows / (rows + report.n))
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
@@ -130,31 +133,6 @@ def _tables(report: Report) -> Finding | None:
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
 
 
-def _fresh(report: Report, degree: int) -> tuple[float | None, str]:
-    """The error of a fresh real sample, or about that of halves of the real rows where none is held out; in words, too."""
-    floor = report.noise_floor
-    if floor is not None:
-        fresh = floor.marginals[degree].mean
-        said, more = f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}", _by_fewer_rows(report)
-        if more > _MORE:
-            fresh = min(1.0, fresh * more)
-            said += f", and one of as few rows as these by about {percent(fresh)}"
-        return fresh, said
-    if degree != _TWO or report.halves is None:
-        return None, ""
-    # Each half is off by √2 times the chance of all real rows.
-    fresh = min(1.0, report.halves / 2 * math.sqrt(1 + report.n / report.release.rows))
-    return fresh, f"; two real samples of so many rows by up to about {percent(fresh)}"
-
-
-def _by_fewer_rows(report: Report) -> float:
-    """How many times as far off a fresh sample of as many rows as the release is as the held-out ones, if those are more."""
-    if report.noise_floor is None:
-        return 1.0
-    fresh, made = (1 / rows + 1 / max(report.n, 1) for rows in (report.noise_floor.rows, report.release.rows))
-    return max(1.0, math.sqrt(made / fresh))
-
-
 def _gone(report: Report) -> str:
     """The commonest category that is all but gone, in words."""
     every = report.release.gone
@@ -168,18 +146,14 @@ def _gone(report: Report) -> str:
 def _worst_table(report: Report) -> str:
     """A table of the most columns that is far worse than chance makes it, in words.
 
-    Chance is that of the same table of a fresh sample, or of halves of the real rows, and of so many rows. Beyond it a table
-    counts that is far off, or more than half as far as if its two columns had nothing to do with each other.
+    Chance is that of the same table of a fresh sample, and of so many rows. Beyond it a table counts that is far off, or
+    more than half as far as if its two columns had nothing to do with each other.
     """
     chance = _FAR * math.hypot(report.n**-0.5, report.release.rows**-0.5)
-    more = _by_fewer_rows(report)
-    of_halves = 0.5 * math.sqrt(1 + report.n / report.release.rows)
+    about = "about " if report.fresh is not None and not report.fresh.drawn else ""
     for degree in sorted(report.marginals, reverse=True):
         each = report.marginals[degree].each
-        floor = None if report.noise_floor is None else report.noise_floor.marginals.get(degree)
-        fresh = {} if floor is None else {table: more * error for table, error in floor.each.items()}
-        if floor is None and degree == _TWO and report.halved is not None:
-            fresh = {table: of_halves * error for table, error in report.halved.each.items()}
+        fresh = {} if report.fresh is None else report.fresh.each.get(degree, {})
         alone = report.shuffled.each if degree == _TWO and report.shuffled is not None else {}
         ours, theirs = (np.array([errors.get(table, np.nan) for table in each]) for errors in (each, fresh))
         related = _KEPT * np.array([alone.get(table, np.inf) for table in each])
@@ -188,7 +162,7 @@ def _worst_table(report: Report) -> str:
         at = int(np.argmax(beyond))
         if beyond[at] > 0:
             table = list(each)[at]
-            said = f"; that of a fresh sample by {percent(fresh[table])}" if table in fresh else ""
+            said = f"; that of a fresh sample by {about}{percent(fresh[table])}" if table in fresh else ""
             if table in fresh and table in alone:
                 said += f"; without any relation by {percent(alone[table])}"
             which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, table))},"
@@ -315,8 +289,8 @@ def yardsticks(report: Report) -> dict[str, dict[str, str]]:
     degree = _degree(report) if report.marginals else 0
     if degree and report.noise_floor is not None:
         real["tables"] = percent(report.noise_floor.marginals[degree].mean)
-    if degree == 2 and report.independent is not None:
-        alone["tables"] = percent(report.independent)
+    if degree == 2 and report.shuffled is not None:
+        alone["tables"] = percent(report.shuffled.mean)
     if not isinstance(report.prediction, str) and best_score(report.prediction.real.scores) is not None:
         measure, reached, constant, _ = _judged_by(report.prediction.real)
         real["prediction"] = f"{short(reached, 3)} {measure}"

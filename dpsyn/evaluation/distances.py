@@ -146,10 +146,14 @@ class _Columns:
         """The contrasts of each column, shape (size - 1, size); None where that matrix would be very large."""
         return [contrasts(size)[1:] if size <= _CONTRASTED_CODES else None for size in self.sizes]
 
+    def variation(self, subset: tuple[int, ...]) -> float:
+        """Total variation."""
+        return _variation(self.difference(subset)[0])
+
     def errors(self, subset: tuple[int, ...]) -> tuple[float, float | None]:
         """Total variation, and the largest contrast difference or None if the table is too large for it."""
         difference, dense = self.difference(subset)
-        variation = min(0.5 * float(np.abs(difference).sum()), 1.0)
+        variation = _variation(difference)
         tensor = difference.reshape([self.sizes[j] for j in subset]) if dense else difference
         for j in subset:
             of_column = self.contrasts[j]
@@ -157,6 +161,10 @@ class _Columns:
                 return variation, None
             tensor = np.tensordot(tensor, of_column, axes=([0], [1]))
         return variation, float(np.abs(tensor).max(initial=0.0))
+
+
+def _variation(difference: Floats) -> float:
+    return min(0.5 * float(np.abs(difference).sum()), 1.0)
 
 
 def _contiguous(codes: Codes, sizes: tuple[int, ...]) -> CodedRows:
@@ -175,7 +183,14 @@ def total_variation(real: Codes, synthetic: Codes, sizes: Sequence[int]) -> floa
 
     ``real`` has shape (n, d), ``synthetic`` (k, d); ``sizes`` are the numbers of codes of the d columns.
     """
-    return _Columns(CodedRows(real, tuple(sizes)), synthetic).errors(tuple(range(len(sizes))))[0]
+    return _Columns(CodedRows(real, tuple(sizes)), synthetic).variation(tuple(range(len(sizes))))
+
+
+def variations(real: Rows, synthetic: Codes, plan: Sequence[Subsets]) -> list[Floats]:
+    """Total variation of every table of a plan, as :func:`marginal_errors` takes them."""
+    columns = _Columns(real, synthetic)
+    columns.expect(plan)
+    return [np.array([columns.variation(subset) for subset in subsets]) for subsets in plan]
 
 
 def marginal_errors(

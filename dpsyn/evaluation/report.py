@@ -29,6 +29,7 @@ from dpsyn.evaluation.distances import (
     marginal_errors,
     range_errors,
 )
+from dpsyn.evaluation.fresh import FreshSample, Parts, of_held_out
 from dpsyn.evaluation.prediction import (
     DEFAULT_MODELS,
     MODELS,
@@ -45,6 +46,7 @@ from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copie
 from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding, bins_of
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -56,7 +58,6 @@ _MOST_QUERIES = 1_000_000
 _TABLES_OF_QUERIES = 40
 """Sets of columns that range queries look at where an engine counts: as many as it counts in one reading."""
 _DRAWN_FOR_TESTS = 0.25
-_DRAWS_OF_HALVES = 3
 _ABOUT_DRAWN = (
     "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies, columns of "
     "very many values and the fresh real sample are of {rows:,} rows that it drew, which the mechanism has seen too; range "
@@ -110,25 +111,8 @@ class Closeness:
         }
 
 
-class _BesideChance:
-    """What tables of two columns of the real rows show that nothing or chance alone relates."""
-
-    shuffled: MarginalError | None
-    halved: MarginalError | None
-
-    @property
-    def independent(self) -> float | None:
-        """Mean error of ``shuffled``."""
-        return None if self.shuffled is None else self.shuffled.mean
-
-    @property
-    def halves(self) -> float | None:
-        """Mean error of ``halved``."""
-        return None if self.halved is None else self.halved.mean
-
-
 @dataclass(frozen=True, eq=False)
-class Baseline(_BesideChance):
+class Baseline:
     """What is the same for every release of a table: make it once with :func:`real_baseline`.
 
     It holds the real rows and is as private as they are.
@@ -146,8 +130,7 @@ class Baseline(_BesideChance):
         noise_floor: the held-out rows measured as if they were a release, or None without them.
         shuffled: errors of the tables of two columns if every column is shuffled by itself: what rows miss
             that keep single columns and nothing else. None where no such table is measured.
-        halved: the same of one half of the real rows beside the other, which is chance alone: the largest of some draws.
-            None beside held-out rows, too.
+        parts: tables of parts of the real rows beside each other, which is chance alone; None beside held-out rows.
         changed: of how many cells of real rows are those of another row, and how close these then are to the real ones.
         prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
         notes: what was left out.
@@ -163,7 +146,7 @@ class Baseline(_BesideChance):
     seed: int
     noise_floor: Closeness | None
     shuffled: MarginalError | None
-    halved: MarginalError | None
+    parts: Parts | None
     changed: tuple[int, Copies]
     prediction: RealScores | str
     notes: tuple[str, ...]
@@ -173,9 +156,19 @@ class Baseline(_BesideChance):
         """Numbers of columns of the tables to compare."""
         return tuple(len(subsets[0]) for subsets in self.plan)
 
+    def fresh(self, rows: int) -> FreshSample | None:
+        """How far tables of so many fresh real rows are off, or of all that are held out where these are fewer."""
+        floor, held = self.noise_floor, self.holdout
+        if floor is None or held is None:
+            return None if self.parts is None else self.parts.estimate(rows)
+        if rows >= held.n:
+            return FreshSample(floor.rows, True, {degree: error.each for degree, error in floor.marginals.items()})
+        real, codes, names = self.encoding.rows(self.table), self.encoding.codes(held), self.table.domain.names
+        return of_held_out(real, codes, rows, names, self.plan, np.random.default_rng(self.seed))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(_BesideChance, Shown):
+class Report(Shown):
     """Measures of a release, from real rows: not private, unlike the release.
 
     Attributes:
@@ -186,7 +179,8 @@ class Report(_BesideChance, Shown):
             rounded to fit, so it can go below. None without held-out rows.
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
-        shuffled, halved: see :class:`Baseline`; None where they are not measured.
+        shuffled: see :class:`Baseline`; None where it is not measured.
+        fresh: how far tables of as many fresh real rows are off, or of the held-out ones where these are fewer.
         changed: what is measured of ``release.copies`` for real rows with so many of their cells changed, which hide nobody.
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
             what :func:`compare` hands over.
@@ -199,7 +193,7 @@ class Report(_BesideChance, Shown):
     prediction: Prediction | str
     notes: tuple[str, ...]
     shuffled: MarginalError | None = None
-    halved: MarginalError | None = None
+    fresh: FreshSample | None = None
     changed: tuple[int, Copies] | None = None
     baseline: Baseline | None = None
     rows: Table | None = None
@@ -267,8 +261,8 @@ class Report(_BesideChance, Shown):
             "noise_floor": self.noise_floor.to_dict() if self.noise_floor else None,
             "prediction": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
             "notes": list(self.notes),
-            "independent_columns": self.independent,
-            "halves_of_real_rows": self.halves,
+            "independent_columns": None if self.shuffled is None else self.shuffled.mean,
+            "fresh_sample": None if self.fresh is None else self.fresh.to_dict(),
             "real_rows_changed": None if self.changed is None else {"cells": self.changed[0], **self.changed[1].to_dict()},
         }
 
@@ -342,10 +336,13 @@ def real_baseline(
     encoding = bins_of(table.drawn)
     floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
     shuffled = _shuffled(seen, encoding, plan, np.random.default_rng(seed))
-    halved = None if held is not None else _halved(seen, encoding, plan, np.random.default_rng(seed))
+    names, draws = table.domain.names, np.random.default_rng(seed)
+    parts = (
+        None if held is not None else Parts.of(CodedRows(encoding.codes(seen), encoding.domain.shape), names, plan, draws)
+    )
     changed = nearly_copies(seen, encoding.codes(seen), seed)
     said = tuple(notes)
-    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, halved, changed, scores, said)
+    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, parts, changed, scores, said)
 
 
 def evaluate(
@@ -433,7 +430,7 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    notes, beside = sampled + baseline.notes, (baseline.shuffled, baseline.halved, baseline.changed)
+    notes, beside = sampled + baseline.notes, (baseline.shuffled, baseline.fresh(synthetic.n), baseline.changed)
     return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
 
 
@@ -473,20 +470,6 @@ def _shuffled(
         return None
     real = encoding.rows(table)
     return marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)[0][2]
-
-
-def _halved(
-    table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator
-) -> MarginalError | None:
-    pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
-    if not pairs or table.n < 2:
-        return None
-    found = []
-    for _ in range(_DRAWS_OF_HALVES):
-        one, other = table.split(0.5, generator)
-        errors, _ = marginal_errors(encoding.rows(one), encoding.codes(other), table.domain.names, pairs)
-        found.append(errors[2])
-    return max(found, key=lambda errors: errors.mean)
 
 
 def _closeness(
@@ -559,8 +542,8 @@ def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
     if isinstance(real, Prediction):
         real = real.real
     lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
-    if found.independent is not None:
-        lines.setdefault("2-way error, mean", {})["independent columns"] = found.independent
+    if found.shuffled is not None:
+        lines.setdefault("2-way error, mean", {})["independent columns"] = found.shuffled.mean
     if not isinstance(real, str):
         constant = real.constant.measures
         for score in real.scores:

@@ -11,6 +11,7 @@ import pytest
 
 from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error, yardsticks
 from dpsyn.evaluation.distances import MarginalError, RangeError
+from dpsyn.evaluation.fresh import FreshSample
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Closeness, Report
 from dpsyn.evaluation.values import Correlation, ValueErrors
@@ -32,6 +33,10 @@ def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) ->
     return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
 
 
+def fresh(beside: Closeness, drawn: bool = True) -> FreshSample:
+    return FreshSample(beside.rows, drawn, {degree: error.each for degree, error in beside.marginals.items()})
+
+
 def report(
     error: float | dict[int, float],
     floor: float | None = 0.01,
@@ -40,7 +45,7 @@ def report(
 ) -> Report:
     errors = error if isinstance(error, dict) else {1: error / 2, 2: error, 3: error * 2}
     beside = None if floor is None else closeness(dict.fromkeys(errors, floor))
-    return Report(3000, closeness(errors, values), beside, prediction, ())
+    return Report(3000, closeness(errors, values), beside, prediction, (), fresh=None if beside is None else fresh(beside))
 
 
 def scores(synthetic: dict[str, float], real: float, constant: float, measure: str = "accuracy") -> Prediction:
@@ -179,19 +184,10 @@ def test_a_column_that_chance_moves_far_is_not_good(error: float, grade: str) ->
     assert "take it" not in advice({"a": made}) or grade == "good"
 
 
-def test_few_rows_are_graded_beside_a_fresh_sample_of_as_few() -> None:
-    """300 rows beside 1,000 held-out ones of 30,000: √((1/300 + 1/30,000)/(1/1,000 + 1/30,000)) = 1.8."""
-    made = replace(report(0.05, 0.02), n=30_000)
-    assert card(made)["tables"][0] == "fair"
-    grade, said = card(replace(made, release=replace(made.release, rows=300)))["tables"]
-    assert grade == "good"
-    assert "of 1,000 rows by 2\N{NO-BREAK SPACE}%, and one of as few rows as these by about 3.6\N{NO-BREAK SPACE}%" in said
-
-
 @pytest.mark.parametrize("error", [0.5, 1.0])
 def test_rows_so_few_that_a_fresh_sample_has_everything_wrong_cannot_be_judged(error: float) -> None:
-    made = replace(report(error, 0.4), n=30_000, shuffled=of_mean(0.53))
-    found = card(replace(made, release=replace(made.release, rows=100)))["tables"]
+    made, few = (replace(report(error, floor), n=30_000, shuffled=of_mean(0.53)) for floor in (0.4, 0.7))
+    found = card(few)["tables"]
     assert found[0] == "cannot be judged"
     assert "Chance alone moves them so far" in found[1]
     assert card(made)["tables"][0] == ("fair" if error == 0.5 else "bad")
@@ -200,17 +196,17 @@ def test_rows_so_few_that_a_fresh_sample_has_everything_wrong_cannot_be_judged(e
 NAMES = ("sick", "drug", "town", "street")
 
 
-def of_tables(degree: int, ours: list[float], fresh: list[float] | None, **fields: Any) -> Report:
+def of_tables(degree: int, ours: list[float], theirs: list[float] | None, drawn: bool = True, **fields: Any) -> Report:
     """A report of the tables of the first two or three of four columns and of the last ones, and nothing else."""
     named = [NAMES[:degree], NAMES[-degree:]]
-    made = report(0.02, None if fresh is None else 0.03)
+    made = report(0.02, None if theirs is None else 0.03)
     found = {2: made.marginals[2], degree: tables(dict(zip(named, ours, strict=True)))}
     found[2] = replace(found[2], mean=0.02)
-    release, floor = replace(made.release, marginals=found), made.noise_floor
-    if floor is not None and fresh is not None:
-        beside = {2: floor.marginals[2], degree: tables(dict(zip(named, fresh, strict=True)))}
-        floor = replace(floor, marginals=beside)
-    return replace(made, release=release, noise_floor=floor, **fields)
+    if made.noise_floor is not None and theirs is not None:
+        beside = {2: made.noise_floor.marginals[2], degree: tables(dict(zip(named, theirs, strict=True)))}
+        floor = replace(made.noise_floor, marginals=beside)
+        made = replace(made, noise_floor=floor if drawn else None, fresh=fresh(floor, drawn))
+    return replace(made, release=replace(made.release, marginals=found), **fields)
 
 
 @pytest.mark.parametrize("degree", [2, 3])
@@ -228,12 +224,11 @@ def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample(degree: in
 @pytest.mark.parametrize("held_out", [True, False])
 def test_a_rare_relation_that_is_lost_is_told_beside_its_own_size(alone: float, told: bool, held_out: bool) -> None:
     """An error of 9 % where 9.5 % are all of the relation, in 30,000 rows of which a fresh sample is off by 0.2 %."""
-    made = of_tables(2, [0.09, 0.3], [0.002, 0.3] if held_out else None, n=30_000)
-    pairs = NAMES[:2], NAMES[-2:]
-    halves = None if held_out else tables(dict(zip(pairs, (0.003, 0.4), strict=True)))
-    single = tables(dict(zip(pairs, (alone, 0.6), strict=True)))
-    made = replace(made, release=replace(made.release, rows=30_000), shuffled=single, halved=halves)
-    assert ("The worst table of 2 columns, 'sick', 'drug', is off by 9" in card(made)["tables"][1]) == told
+    made = of_tables(2, [0.09, 0.3], [0.002, 0.3], held_out, n=30_000)
+    single = tables(dict(zip((NAMES[:2], NAMES[-2:]), (alone, 0.6), strict=True)))
+    said = card(replace(made, release=replace(made.release, rows=30_000), shuffled=single))["tables"][1]
+    assert ("The worst table of 2 columns, 'sick', 'drug', is off by 9" in said) == told
+    assert (f"that of a fresh sample by {'' if held_out else 'about '}0.2" in said) == told
 
 
 def test_tables_are_told_beside_a_fresh_sample() -> None:
@@ -315,20 +310,15 @@ def test_a_small_error_is_not_good_where_rows_without_relations_are_no_further_o
 
 
 @pytest.mark.parametrize(
-    ("error", "halves", "grade"),
-    [(0.084, None, "bad"), (0.084, 0.08, "cannot be judged"), (0.13, 0.08, "bad"), (0.084, 0.02, "bad")],
+    ("error", "about", "grade"),
+    [(0.084, None, "bad"), (0.084, 0.057, "cannot be judged"), (0.13, 0.057, "bad"), (0.084, 0.014, "bad")],
 )
-def test_without_held_out_rows_halves_of_the_real_ones_show_what_chance_does(
-    error: float, halves: float | None, grade: str
-) -> None:
+def test_without_held_out_rows_an_estimate_shows_what_chance_does(error: float, about: float | None, grade: str) -> None:
     made = report({2: error}, None)
-    found = card(replace(made, shuffled=of_mean(0.055), halved=of_mean(halves), release=replace(made.release, rows=3000)))[
-        "tables"
-    ]
+    estimated = None if about is None else replace(fresh(closeness({2: about}), drawn=False), rows=3000)
+    found = card(replace(made, shuffled=of_mean(0.055), fresh=estimated, release=replace(made.release, rows=3000)))["tables"]
     assert found[0] == grade
-    # Beside all real rows each half is off by √2 times as much, and so is one half beside the other.
-    said = "; two real samples of so many rows by up to about 5.7 %;"
-    assert (said in found[1]) == (halves == 0.08)
+    assert ("; a fresh real sample of 3,000 rows by about 5.7\N{NO-BREAK SPACE}%;" in found[1]) == (about == 0.057)
 
 
 @pytest.mark.parametrize(("real", "grade"), [(0.742, "fair"), (0.781, "fair"), (0.783, "good")])
@@ -437,7 +427,7 @@ def test_one_table_that_is_far_worse_than_any_of_a_fresh_sample(worst: float, fl
     bad = replace(made.release.marginals[3], each={("a", "b", "c"): worst})
     release = replace(made.release, marginals={**made.release.marginals, 3: bad})
     beside = None if floor is None else closeness({2: 0.01, 3: floor})
-    found = card(replace(made, release=release, noise_floor=beside))["tables"]
+    found = card(replace(made, release=release, fresh=None if beside is None else fresh(beside)))["tables"]
     assert found[0] == grade
     said = f" The worst table of 3 columns, 'a', 'b', 'c', is off by {100 * worst:.0f}\N{NO-BREAK SPACE}%; that of a fresh"
     assert (said in found[1]) == (grade == "fair")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pickle
 
 import numpy as np
@@ -298,25 +297,35 @@ def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
     assert "k-marginal score" not in summary_table({"a": nothing})
 
 
-def test_without_held_out_rows_another_sample_is_not_bad() -> None:
-    def rows(seed: int) -> pd.DataFrame:
-        random = np.random.default_rng(seed)
-        x = random.normal(size=500)
-        word = np.array(["a", "b", "c"])[random.integers(0, 3, 500)]
-        return pd.DataFrame({"word": word, "x": x.round(3), "y": (0.2 * x + random.normal(size=500)).round(3)})
+def rows_of(seed: int, rows: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    x = random.normal(size=rows)
+    word = np.array(["a", "b", "c"])[random.integers(0, 3, rows)]
+    return pd.DataFrame({"word": word, "x": x.round(3), "y": (0.2 * x + random.normal(size=rows)).round(3)})
 
-    table = dpsyn.read_table(pd.concat([rows(seed) for seed in range(7)], ignore_index=True))
-    baseline = real_baseline(table.take(np.arange(500)), degrees=(1, 2))
-    assert baseline.halves is not None
-    for seed in range(1, 7):
-        made = evaluate(baseline.table, table.frame.iloc[seed * 500 :][:500], baseline=baseline)
-        assert made.to_dict()["halves_of_real_rows"] == made.halves == baseline.halves
-        # Two halves have half as many rows each as two such samples.
-        assert made.halves / math.sqrt(2) == pytest.approx(made.marginals[2].mean, rel=0.25)
-        assert conclusions(made)[0].grade in ("cannot be judged", "fair")
-    assert real_baseline(table.take(np.arange(500)), table.take(np.arange(500, 999))).halves is None
-    assert real_baseline(table.take(np.arange(1))).halves is None
-    assert real_baseline(table.project(["x"])).halves is None
+
+def test_another_sample_is_not_bad_with_or_without_held_out_rows() -> None:
+    table = dpsyn.read_table(rows_of(0, 4500))
+    learned = table.take(np.arange(500))
+    for held_out in (None, table.take(np.arange(500, 1100))):
+        baseline = real_baseline(learned, held_out)
+        for rows in (60, 500, 3400):
+            made = evaluate(learned, table.frame.iloc[1100:][:rows], baseline=baseline)
+            assert made.fresh is not None
+            assert made.fresh.drawn == (held_out is not None)
+            assert made.fresh.rows == (rows if held_out is None else min(rows, 600))
+            beside = made.to_dict()["fresh_sample"]["mean"]
+            for degree, errors in made.marginals.items():
+                # Held-out rows that are fewer are off by more.
+                least = 0.75 if made.fresh.rows == rows else 0.5
+                assert least * beside[str(degree)] < errors.mean < 1.25 * beside[str(degree)]
+            assert conclusions(made)[0].grade in ("cannot be judged", "fair")
+
+
+def test_a_few_rows_say_that_chance_does_everything() -> None:
+    made = evaluate(dpsyn.read_table(rows_of(0, 3)), rows_of(0, 3).iloc[[0, 0, 0]])
+    assert made.to_dict()["fresh_sample"] == {"rows": 3, "drawn": False, "mean": {"1": 1.0, "2": 1.0, "3": 1.0}}
+    assert conclusions(made)[0].grade == "cannot be judged"
 
 
 def test_values_beyond_the_bounds_are_told() -> None:

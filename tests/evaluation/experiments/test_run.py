@@ -201,11 +201,11 @@ def test_more_rows_than_there_are(baseline: Baseline) -> None:
 def test_reference_lines(baseline: Baseline) -> None:
     lines = references(baseline)
     assert baseline.noise_floor is not None
-    assert baseline.independent is not None
-    assert baseline.independent > baseline.noise_floor.marginals[2].mean
+    assert baseline.shuffled is not None
+    assert baseline.shuffled.mean > baseline.noise_floor.marginals[2].mean
     assert lines["2-way error, mean"] == {
         "sampling floor": baseline.noise_floor.marginals[2].mean,
-        "independent columns": baseline.independent,
+        "independent columns": baseline.shuffled.mean,
     }
     held = baseline.holdout
     assert held is not None
