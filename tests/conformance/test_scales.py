@@ -35,8 +35,8 @@ def classes(many: int) -> dpsyn.Domain:
 
 Growing = dict[str, tuple[Callable[[int, float], float], Callable[[int], float]]]
 ROUNDS: Growing = {
-    "choices of MWEM": (lambda many, delta: made(dpsyn.MWEM(rounds=many), delta).choice_scale, float),
-    "tables of MWEM": (lambda many, delta: made(dpsyn.MWEM(rounds=many), delta).noise_scale, float),
+    "choices of MWEM": (lambda many, delta: made(dpsyn.MWEM(rounds=many, replays=0), delta).choice_scale, float),
+    "tables of MWEM": (lambda many, delta: made(dpsyn.MWEM(rounds=many, replays=0), delta).noise_scale, float),
     "queries of DualQuery": (lambda many, delta: made(dpsyn.DualQuery(samples=many), delta).choice_scale, float),
 }
 COLUMNS: Growing = {
