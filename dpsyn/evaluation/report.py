@@ -16,6 +16,7 @@ from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError, quoted
 from dpsyn.evaluation.coefficients import Regression, regression
+from dpsyn.evaluation.correlations import MOST_CORRELATED, Correlation, correlations
 from dpsyn.evaluation.distances import (
     QUERIES,
     MarginalError,
@@ -41,7 +42,7 @@ from dpsyn.evaluation.prediction import (
     predict,
     real_scores,
 )
-from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, correlations, value_errors
+from dpsyn.evaluation.values import ValueErrors, value_errors
 from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copies, propensity
 from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error, yardsticks
+from dpsyn.evaluation.correlations import Correlation
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.fresh import FreshSample
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Closeness, Report
-from dpsyn.evaluation.values import Correlation, ValueErrors
+from dpsyn.evaluation.values import ValueErrors
 
 
 def tables(each: dict[tuple[str, ...], float]) -> MarginalError:

@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 
 import dpsyn
-from dpsyn.evaluation import values
+from dpsyn.evaluation import correlations as coefficients
+from dpsyn.evaluation.correlations import correlations
 from dpsyn.evaluation.report import flat_measures, references
-from dpsyn.evaluation.values import QUANTILES, correlations, value_errors
+from dpsyn.evaluation.values import QUANTILES, value_errors
 from dpsyn.notation import percent
 
 GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=100, bins=4, missing=True, public=True)
@@ -324,7 +325,7 @@ def test_correlations_of_very_large_numbers_and_of_very_many_columns(monkeypatch
     large = dpsyn.Table(table.frame.assign(b=table.frame["b"] * 1e300), dpsyn.Domain.of([table.domain["a"], wide]))
     expected = correlations(table, table)["correlation"].real.loc["a", "b"]
     assert correlations(large, large)["correlation"].real.loc["a", "b"] == pytest.approx(expected)
-    monkeypatch.setattr(values, "MOST_CORRELATED", 2)
+    monkeypatch.setattr(coefficients, "MOST_CORRELATED", 2)
     assert list(correlations(table, table)["correlation"].real.columns) == ["a", "day"]
     assert correlations(table.project(["a", "word"]), table.project(["a", "word"])) == {}
 
