@@ -102,6 +102,11 @@ def audit_worst_case(
     return found
 
 
+def _check(config: object, kind: type, spec: object) -> None:
+    checks.instance("config", config, kind, "the settings of a mechanism that this audits")
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
+
+
 def bits(columns: int) -> Domain:
     """So many columns of truth values."""
     return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(columns))
@@ -139,7 +144,13 @@ def audit_answers(
         rows: of the first.
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one.
         how: :class:`~dpsyn.privacy.audit.Runs`.
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
+    _check(config, Config, spec)
+    columns, rows = checks.whole("columns", columns, 1, 20), checks.whole("rows", rows, 1, 1_000_000)
+    noise_factor = checks.scale("noise_factor", noise_factor)
     tables = small_tables(columns, rows, spec)
     mechanism = config.calibrate(spec, tables[0].domain, tables[0].n)
     source, quiet, done = NoiseSource(how.get("generator")), _last_steps(mechanism, tables[0]), count_from()
@@ -285,7 +296,13 @@ def audit_points(
         profile: what the accounting claims besides; None for that of one Gaussian mechanism.
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one.
         how: :class:`~dpsyn.privacy.audit.Runs`.
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
+    _check(config, Points, spec)
+    n, picked = checks.whole("n", n, 1, 1_000_000), checks.whole("picked", picked, 1, n)
+    noise_factor = checks.scale("noise_factor", noise_factor)
     domain = Domain.of([Attribute("x", "numeric", lower=-1.0, upper=1.0, public=True)])
     mechanism = config.calibrate(spec, domain, n)
     assert isinstance(mechanism, OnPoints)

@@ -10,11 +10,14 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.audit import audit_answers, audit_points
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.audit import _Class, audit_dp_cda, audit_published_dp_cda
+from dpsyn.mechanisms.dp_gan.audit import audit_dp_gan
 from dpsyn.mechanisms.noisy_reweighting import Part
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, laplace_profile, worst_rows
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.mechanisms.private_sampling.audit import audit_private_sampling
 from dpsyn.privacy import sensitivity
 from dpsyn.privacy.audit import log_ratio
 from dpsyn.solvers.coded import CodedRows
@@ -202,6 +205,33 @@ def test_noise_that_hangs_on_earlier_noise_is_not_said_to_be_audited(sizes, part
     with pytest.raises(ParameterError, match=part) as caught:
         audit_noisy_reweighting(mechanism, noise_factor=0.1)
     assert caught.value.field == "mechanism"
+
+
+SPEC = dpsyn.PrivacySpec(2.0, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("field", "call"),
+    [
+        ("mechanism", lambda: audit_dp_gan(mixing())),
+        ("noise_factor", lambda: audit_dp_gan(dpsyn.DPGAN(steps=2).calibrate(SPEC, cube(1), n=9), noise_factor="1")),
+        ("spec", lambda: audit_private_sampling(1.0)),
+        ("noise_factor", lambda: audit_private_sampling(SPEC, noise_factor=0.0)),
+        ("config", lambda: audit_answers("mst", SPEC)),
+        ("spec", lambda: audit_answers(dpsyn.MST(), None)),
+        ("columns", lambda: audit_answers(dpsyn.MST(), SPEC, columns=2.5)),
+        ("rows", lambda: audit_answers(dpsyn.MST(), SPEC, rows=0)),
+        ("noise_factor", lambda: audit_answers(dpsyn.MST(), SPEC, noise_factor=np.nan)),
+        ("config", lambda: audit_points(dpsyn.MST(), SPEC)),
+        ("n", lambda: audit_points(dpsyn.LocalPerturbation(), SPEC, n=None)),
+        ("picked", lambda: audit_points(dpsyn.LocalPerturbation(), SPEC, picked=2)),
+        ("noise_factor", lambda: audit_points(dpsyn.LocalPerturbation(), SPEC, noise_factor=-1)),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(field, call):
+    with pytest.raises(ParameterError) as caught:
+        call()
+    assert caught.value.field == field
 
 
 def test_wrong_input_names_the_field():

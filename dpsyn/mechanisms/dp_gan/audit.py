@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.mechanisms.audit import Trial, bits
 from dpsyn.mechanisms.dp_gan.mechanism import DPGAN, DPGANMechanism, noisy_sum
 from dpsyn.mechanisms.dp_gan.networks import Floats
@@ -41,7 +42,12 @@ def audit_dp_gan(
         mechanism: calibrated; time goes with its steps.
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one.
         how: :class:`~dpsyn.privacy.audit.Runs`.
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
+    checks.instance("mechanism", mechanism, DPGANMechanism, "what dpsyn.DPGAN(...).calibrate(...) returns")
+    noise_factor = checks.scale("noise_factor", noise_factor)
     config, replaced = mechanism.config, mechanism.spec.neighbouring == "replace_one"
     norm, rate, sigma = config.clip_norm, config.sampling_rate, mechanism.noise_scale * noise_factor
     rows = np.ones((1, 1)), -np.ones((1, 1)) if replaced else np.ones((0, 1))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.mechanisms.audit import Trial, bits
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.private_sampling import PrivateSampling
@@ -36,14 +37,19 @@ def audit_private_sampling(
     """Audit as many rows as ε allows of the default box. The law of a row is h*, which the table alone decides.
 
     ``noise_factor``: the draw is all the noise there is, so half of it means twice the rows.
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
+    noise_factor = checks.number("noise_factor", noise_factor, 1e-3, 1e3)
     domain, ones = bits(_COLUMNS), np.ones((1, _COLUMNS), dtype=np.int64)
     changed = [ones] if spec.neighbouring == "replace_one" else [0 * ones, ones]
     tables = [Table(pd.DataFrame(codes, columns=domain.names), domain) for codes in (0 * ones, np.concatenate(changed))]
     config = PrivateSampling(degree=1)
     config = replace(config, rows=max(1, int(spec.epsilon / math.log(config.ceiling / config.floor))))
     mechanism = config.calibrate(spec, domain, 1)
-    rows = round(mechanism.rows / noise_factor)
+    rows = max(1, round(mechanism.rows / noise_factor))
 
     def places(codes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
         return np.asarray(np.ravel_multi_index(tuple(codes.T), domain.shape))
