@@ -17,7 +17,7 @@ import pandas as pd
 
 from dpsyn import checks, units
 from dpsyn.cells import floats, is_unicode, plain, settled, undecimal
-from dpsyn.dates import FIRST_DAY, LAST_DAY, day_texts, days, local_moments
+from dpsyn.dates import FIRST_DAY, LAST_DAY, day_text, day_texts, days, local_moments
 from dpsyn.errors import DomainError, ParameterError, quoted, shown
 from dpsyn.notation import counted
 
@@ -246,7 +246,7 @@ class Attribute:
         edges = self.unit_edges if edges is None else edges
         if self.unit is not None:
             pairs = [(int(a), int(b) - 1) for a, b in pairwise(edges)]
-            write = _day if self.kind == "date" else partial(units.written, unit=self.unit)
+            write = day_text if self.kind == "date" else partial(units.written, unit=self.unit)
             names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in pairs]
         else:
             digits = next((d for d in range(4, 17) if len({f"{e:.{d}g}" for e in edges}) == len(edges)), 17)
@@ -264,7 +264,7 @@ class Attribute:
     def reach(self) -> str:
         """The bounds of a numeric or date column in words: 0 to 10, 2020-01-01 to 2024-12-31."""
         bounds = (float(self.lower or 0), float(self.upper or 0))
-        return " to ".join(str(np.datetime64(int(b), "D")) if self.kind == "date" else f"{b:g}" for b in bounds)
+        return " to ".join(day_text(b) if self.kind == "date" else f"{b:g}" for b in bounds)
 
     def outside(self, column: pd.Series[Any]) -> int:
         """How many cells of a numeric or date column lie beyond the bounds; 0 for other columns."""
@@ -529,7 +529,3 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "keep": _kept,
 }
 """How every field but the name is checked; each gives a plain Python value."""
-
-
-def _day(days: int) -> str:
-    return str(np.datetime64(days, "D"))

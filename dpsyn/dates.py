@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +54,11 @@ def days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     """Whole days since 1970-01-01, NaN for NaT."""
     whole = floored(moments, "D").astype(np.int64).astype(np.float64)
     return np.where(np.isnat(moments), np.nan, whole)
+
+
+def day_text(number: float) -> str:
+    """The day so many days after 1970-01-01 as it is written, 0001-12-31."""
+    return str(np.datetime64(math.floor(number), "D"))
 
 
 def day_texts(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_typed
+from dpsyn.dates import day_text
 from dpsyn.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -155,7 +156,7 @@ class Numbers(Cells):
         if self.kind == "double":
             return repr(float(threshold))
         if self.kind == "date":
-            return str(np.datetime64(int(threshold), "D"))
+            return day_text(threshold)
         return f"{Decimal(int(threshold)).scaleb(-self.scale):f}"
 
     def before(self, threshold: Threshold) -> Threshold:

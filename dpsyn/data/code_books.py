@@ -22,6 +22,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.data._read_books import Said, of_json_schema, of_pandera, of_sdv
 from dpsyn.data.editing import READ_OFF, edited_domain, editor_lines
 from dpsyn.data.infer import truth_pair
+from dpsyn.dates import day_text
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.schema import read_json
@@ -243,8 +244,8 @@ def _property(attribute: Attribute) -> dict[str, Any]:
     kind = "string" if attribute.kind == "date" else "integer" if attribute.unit == 1 else "number"
     found: dict[str, Any] = {"type": [kind, "null"] if attribute.missing else kind}
     if attribute.kind == "date":
-        return found | {"format": "date", "formatMinimum": _day(attribute.lower), "formatMaximum": _day(attribute.upper)}
-    found |= {"minimum": _plain(attribute.lower), "maximum": _plain(attribute.upper)}
+        return found | dict(zip(("format", "formatMinimum", "formatMaximum"), ("date", *_bounds(attribute)), strict=True))
+    found |= dict(zip(("minimum", "maximum"), _bounds(attribute), strict=True))
     return found | ({"multipleOf": attribute.unit} if attribute.unit not in (None, 1) else {})
 
 
@@ -269,7 +270,7 @@ def _column(attribute: Attribute) -> dict[str, Any]:
     else:
         is_date = attribute.kind == "date"
         kind = "datetime64[ns]" if is_date else "int64" if attribute.unit == 1 else "float64"
-        low, high = ((_day if is_date else _plain)(side) for side in (attribute.lower, attribute.upper))
+        low, high = _bounds(attribute)
         test = {"greater_than_or_equal_to": low, "less_than_or_equal_to": high}
     if attribute.missing and kind in ("int64", "bool"):
         kind = {"int64": "Int64", "bool": "boolean"}[kind]
@@ -277,12 +278,10 @@ def _column(attribute: Attribute) -> dict[str, Any]:
     return {"title": None, "description": None, "dtype": kind, "nullable": attribute.missing, "checks": test, **beside}
 
 
-def _day(bound: float | None) -> str:
-    return str(np.datetime64(int(np.floor(bound or 0.0)), "D"))
-
-
-def _plain(bound: float | None) -> float | int | None:
-    return int(bound) if bound is not None and float(bound).is_integer() else bound
+def _bounds(attribute: Attribute) -> list[str | float]:
+    """As they are written in code books."""
+    bounds = [attribute.lower or 0.0, attribute.upper or 0.0]
+    return [day_text(b) if attribute.kind == "date" else int(b) if float(b).is_integer() else b for b in bounds]
 
 
 Read = Callable[[Mapping[str, Any]], tuple[dict[str, Said], dict[str, str]]]

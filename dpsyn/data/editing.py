@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpsyn.cells import floats
 from dpsyn.data.counted import AnyTable
-from dpsyn.dates import day_texts, days, local_moments
+from dpsyn.dates import day_text, day_texts, days, local_moments
 from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError, quoted
 from dpsyn.table import Table
@@ -99,7 +99,7 @@ def _bound_text(attribute: Attribute, bound: float | None) -> str:
     if bound is None:
         return ""
     if attribute.kind == "date":
-        return f"{pd.Timestamp('1970-01-01') + pd.Timedelta(days=bound):%Y-%m-%d}"
+        return day_text(bound)
     return f"{bound:.15g}"
 
 
@@ -210,9 +210,11 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
         return None
     try:
         if kind == "date":
-            return float((pd.Timestamp(text) - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1))
+            if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
+                raise ValueError
+            return float(np.datetime64(text, "D").astype(np.int64))
         value = float(text)
-    except (ValueError, TypeError):  # a moment of some time zone is no day
+    except ValueError:
         expected = "a date such as 2024-01-31" if kind == "date" else "a number"
         raise DomainError(f"column {quoted(name)}: {side} bound {quoted(text)} is not {expected}", column=name) from None
     if not math.isfinite(value):

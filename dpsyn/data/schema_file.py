@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from dpsyn import checks, escape
+from dpsyn.dates import day_text
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.schema import once
@@ -72,4 +71,4 @@ def _with_days(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _day_of(bound: float) -> object:
-    return str(np.datetime64(int(bound), "D")) if float(bound).is_integer() else bound
+    return day_text(bound) if float(bound).is_integer() else bound

@@ -18,8 +18,9 @@ from dpsyn.notation import counted, percent, short
 Grade = Literal["good", "fair", "bad", "cannot be judged"]
 """As good as real rows for most purposes; usable with care; not usable; real rows give nothing to measure it by."""
 _BADNESS: Mapping[Grade, int] = {"good": 0, "cannot be judged": 0, "fair": 1, "bad": 2}
-_NEAR, _FAR = 1.5, 3.0
-"""Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad."""
+_NEAR, _FAR, _DEVIATIONS = 1.5, 3.0, 3.0
+"""Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad. So many of
+its standard deviations more are good, too."""
 _SMALL, MIDDLE, _LARGE = 0.02, 0.10, 0.30
 """The same as total variation: small is good and large is bad whatever a sample would miss, and below the middle
 nothing is."""
@@ -98,7 +99,8 @@ def _tables(report: Report) -> Finding | None:
         said += f"; a fresh real sample of {sample.rows:,} rows by {'about ' * (not sample.drawn)}{percent(fresh)}"
     if alone is not None:
         said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
-    near = max(_SMALL, _NEAR * (fresh or 0.0))
+    by_chance = _by_chance(report, degree)
+    near = max(_SMALL, by_chance)
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
     small = error <= _SMALL
@@ -106,11 +108,11 @@ def _tables(report: Report) -> Finding | None:
         no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         rows = report.release.rows if sample is None else sample.rows
-        chance = 0.0 if fresh is None else fresh * math.sqrt(rows / (rows + report.n))
+        chance = by_chance * math.sqrt(rows / (rows + report.n))
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
-        elif alone <= _NEAR * chance:
+        elif alone <= chance:
             said += ". On average, relations of columns are no stronger than chance makes them in so few rows, so they "
             said += "cannot be judged"
             grade = "cannot be judged" if grade == "good" else grade
@@ -131,6 +133,15 @@ def _tables(report: Report) -> Finding | None:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
     worst = "" if grade == "bad" else _worst_table(report) + _gone(report)
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
+
+
+def _by_chance(report: Report, degree: int) -> float:
+    """How far a fresh sample may well be off, to a row more; 0 where that is not known."""
+    sample = report.fresh
+    mean = None if sample is None else sample.mean(degree)
+    if sample is None or mean is None:
+        return 0.0
+    return max(_NEAR * mean, mean + _DEVIATIONS * sample.deviation[degree] + 1 / sample.rows)
 
 
 def _gone(report: Report) -> str:

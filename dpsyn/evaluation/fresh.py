@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,13 @@ class FreshSample:
         rows: how many other rows.
         drawn: they were measured of held-out rows; else estimated from parts of the real ones.
         each: the errors.
+        deviation: standard deviation of their mean, by the number of columns, or a little more.
     """
 
     rows: int
     drawn: bool
     each: Each
+    deviation: Mapping[int, float]
 
     def mean(self, degree: int) -> float | None:
         """Average over the tables of so many columns; None without any."""
@@ -41,69 +45,100 @@ class FreshSample:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
-        return {"rows": self.rows, "drawn": self.drawn, "mean": {str(degree): self.mean(degree) for degree in self.each}}
+        return {
+            "rows": self.rows,
+            "drawn": self.drawn,
+            "mean": {str(degree): self.mean(degree) for degree in self.each},
+            "deviation": {str(degree): value for degree, value in self.deviation.items()},
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """What a half of the real rows differs by from the other, and a quarter from another, on average of some draws.
+class Plan:
+    """The real rows and the tables of them that are looked at.
 
     Attributes:
-        n: number of real rows.
-        halves, quarters: the errors, by the number of columns, in the order of the plan.
+        real: the rows.
+        names: of their columns.
+        tables: for every number of columns the sets of columns.
+        seed: of the draws.
     """
 
-    n: int
-    plan: Sequence[Subsets]
+    real: Rows
     names: Sequence[str]
-    halves: Sequence[Floats]
-    quarters: Sequence[Floats]
+    tables: Sequence[Subsets]
+    seed: int
 
-    @classmethod
-    def of(cls, real: CodedRows, names: Sequence[str], plan: Sequence[Subsets], generator: np.random.Generator) -> Parts:
-        """Of fewer than four rows every table is said to be off by all of it."""
-        found = [[np.ones(len(subsets)) for subsets in plan]] * 2
-        if real.n >= _FEWEST:
-            drawn = [generator.permutation(real.n) for _ in range(_DRAWS)]
-            found = [
-                [np.mean(each, axis=0) for each in zip(*(_apart(real, order, part, plan) for order in drawn), strict=True)]
-                for part in (real.n // 2, real.n // 4)
-            ]
-        return cls(real.n, plan, names, *found)
+    def sample(self, rows: int, drawn: bool, errors: Sequence[Floats]) -> FreshSample:
+        """Of the errors of all tables, in their order."""
+        pairs = list(zip(self.tables, errors, strict=True))
+        each = {
+            len(subsets[0]): {tuple(self.names[j] for j in s): float(error) for s, error in zip(subsets, found, strict=True)}
+            for subsets, found in pairs
+        }
+        spread = math.sqrt(1 / self.real.n + 1 / rows) / 2
+        return FreshSample(rows, drawn, each, {degree: spread * self._uneven[degree] for degree in each})
+
+    @cached_property
+    def _uneven(self) -> dict[int, float]:
+        """For every number of columns d the mean of √(1 - Σ p²) over the tables, as if columns were independent, over the
+        root of how many tables share no column.
+
+        The variance of ½ Σ |noise of a cell| is at most ¼ Σ p(1 - p) times the sum of the inverse numbers of rows.
+        """
+        n, counts = self.real.n, [self.real.counts((j,)) for j in range(len(self.names))]
+        # A category that no row has may well be in 3/n of all.
+        alike = np.array([min(((c / n) ** 2).sum(), max(0.0, 1 - 3 / n) if len(c) > 1 else 1.0) for c in counts])
+        found = {}
+        for subsets in self.tables:
+            degree = len(subsets[0])
+            apart = max(1, len(self.names) // degree)
+            found[degree] = float(np.sqrt(1 - alike[np.array(subsets)].prod(axis=1)).mean() / math.sqrt(apart))
+        return found
+
+    def held_out(self, held: Codes, rows: int) -> FreshSample:
+        """Of ``rows`` of the held-out ones, on average of up to three samples that share no row."""
+        order = np.random.default_rng(self.seed).permutation(len(held))
+        drawn = [order[at * rows : (at + 1) * rows] for at in range(min(_DRAWS, len(held) // rows))]
+        every = [variations(self.real, held[some], self.tables) for some in drawn]
+        return self.sample(rows, True, _means(every))
 
     def estimate(self, rows: int) -> FreshSample:
-        """Of so many fresh rows beside all n: (1/n + 1/rows)^α as far off, where α is between 0 (cells with a row at most)
-        and ½ (cells of many), from a half's error beside a quarter's."""
-        wider = (1 / self.n + 1 / rows) * (self.n // 2) / 2
-        each = {}
-        for subsets, half, quarter in zip(self.plan, self.halves, self.quarters, strict=True):
+        """Without held-out rows: of so many fresh ones, from parts of the real rows, on average of three draws.
+
+        Up to half of all rows are drawn and held beside the others. Errors of more are those of a half beside the other,
+        times ((1/n + 1/rows)·n/4)^α, where α is between 0 (cells with a row at most) and ½ (cells of many): a quarter beside
+        another is off by 2^α times as much. Of fewer than four rows every table is said to be off by all of it.
+        """
+        n = self.real.n
+        if n < _FEWEST:
+            return self.sample(rows, False, [np.ones(len(subsets)) for subsets in self.tables])
+        if rows <= n // 2:
+            return self.sample(rows, False, self._apart(rows, n - rows))
+        wider = (1 / n + 1 / rows) * (n // 2) / 2
+        return self.sample(rows, False, [half * wider**power for half, power in self._halves])
+
+    @cached_property
+    def _halves(self) -> list[tuple[Floats, Floats]]:
+        """How far halves are apart, and α."""
+        found = []
+        for half, quarter in zip(
+            *(self._apart(self.real.n // parts, self.real.n // parts) for parts in (2, 4)), strict=True
+        ):
             with np.errstate(invalid="ignore", divide="ignore"):
-                power = np.clip(np.nan_to_num(np.log2(quarter / half)), 0.0, 0.5)
-            each[len(subsets[0])] = _named(subsets, self.names, np.minimum(half * wider**power, 1.0))
-        return FreshSample(rows, False, each)
+                found.append((half, np.clip(np.nan_to_num(np.log2(quarter / half)), 0.0, 0.5)))
+        return found
+
+    def _apart(self, some: int, others: int) -> list[Floats]:
+        """So many rows beside so many others."""
+        assert isinstance(self.real, CodedRows)
+        generator, every = np.random.default_rng(self.seed), []
+        for _ in range(_DRAWS):
+            order = generator.permutation(self.real.n)
+            rest = CodedRows(self.real.codes[order[len(order) - others :]], self.real.sizes)
+            every.append(variations(rest, self.real.codes[order[:some]], self.tables))
+        return _means(every)
 
 
-def of_held_out(
-    real: Rows,
-    held: Codes,
-    rows: int,
-    names: Sequence[str],
-    plan: Sequence[Subsets],
-    generator: np.random.Generator,
-) -> FreshSample:
-    """Of ``rows`` of the held-out ones, on average of up to three samples that share no row."""
-    order = generator.permutation(len(held))
-    drawn = [order[at * rows : (at + 1) * rows] for at in range(min(_DRAWS, len(held) // rows))]
-    every = [variations(real, held[some], plan) for some in drawn]
-    means = [np.mean(each, axis=0) for each in zip(*every, strict=True)]
-    pairs = zip(plan, means, strict=True)
-    return FreshSample(rows, True, {len(subsets[0]): _named(subsets, names, mean) for subsets, mean in pairs})
-
-
-def _apart(real: CodedRows, order: npt.NDArray[np.int64], part: int, plan: Sequence[Subsets]) -> list[Floats]:
-    """The first rows beside the last ones."""
-    return variations(CodedRows(real.codes[order[:part]], real.sizes), real.codes[order[-part:]], plan)
-
-
-def _named(subsets: Subsets, names: Sequence[str], errors: Floats) -> dict[tuple[str, ...], float]:
-    return {tuple(names[j] for j in subset): float(error) for subset, error in zip(subsets, errors, strict=True)}
+def _means(every: Sequence[Sequence[Floats]]) -> list[Floats]:
+    return [np.mean(each, axis=0) for each in zip(*every, strict=True)]

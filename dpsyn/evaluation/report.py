@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from dpsyn.evaluation.distances import (
     marginal_errors,
     range_errors,
 )
-from dpsyn.evaluation.fresh import FreshSample, Parts, of_held_out
+from dpsyn.evaluation.fresh import FreshSample, Plan
 from dpsyn.evaluation.prediction import (
     DEFAULT_MODELS,
     MODELS,
@@ -47,7 +48,6 @@ from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copie
 from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding, bins_of
-from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ class Baseline:
         noise_floor: the held-out rows measured as if they were a release, or None without them.
         shuffled: errors of the tables of two columns if every column is shuffled by itself: what rows miss
             that keep single columns and nothing else. None where no such table is measured.
-        parts: tables of parts of the real rows beside each other, which is chance alone; None beside held-out rows.
         changed: of how many cells of real rows are those of another row, and how close these then are to the real ones.
         prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
         notes: what was left out.
@@ -147,7 +146,6 @@ class Baseline:
     seed: int
     noise_floor: Closeness | None
     shuffled: MarginalError | None
-    parts: Parts | None
     changed: tuple[int, Copies]
     prediction: RealScores | str
     notes: tuple[str, ...]
@@ -157,15 +155,19 @@ class Baseline:
         """Numbers of columns of the tables to compare."""
         return tuple(len(subsets[0]) for subsets in self.plan)
 
-    def fresh(self, rows: int) -> FreshSample | None:
+    @cached_property
+    def _plan(self) -> Plan:
+        real = self.encoding.rows(self.seen if self.holdout is None else self.table)
+        return Plan(real, self.table.domain.names, self.plan, self.seed)
+
+    def fresh(self, rows: int) -> FreshSample:
         """How far tables of so many fresh real rows are off, or of all that are held out where these are fewer."""
         floor, held = self.noise_floor, self.holdout
         if floor is None or held is None:
-            return None if self.parts is None else self.parts.estimate(rows)
-        if rows >= held.n:
-            return FreshSample(floor.rows, True, {degree: error.each for degree, error in floor.marginals.items()})
-        real, codes, names = self.encoding.rows(self.table), self.encoding.codes(held), self.table.domain.names
-        return of_held_out(real, codes, rows, names, self.plan, np.random.default_rng(self.seed))
+            return self._plan.estimate(rows)
+        if rows < held.n:
+            return self._plan.held_out(self.encoding.codes(held), rows)
+        return self._plan.sample(held.n, True, [np.array([*error.each.values()]) for error in floor.marginals.values()])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -337,13 +339,9 @@ def real_baseline(
     encoding = bins_of(table.drawn)
     floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
     shuffled = _shuffled(seen, encoding, plan, np.random.default_rng(seed))
-    names, draws = table.domain.names, np.random.default_rng(seed)
-    parts = (
-        None if held is not None else Parts.of(CodedRows(encoding.codes(seen), encoding.domain.shape), names, plan, draws)
-    )
     changed = nearly_copies(seen, encoding.codes(seen), seed)
     said = tuple(notes)
-    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, parts, changed, scores, said)
+    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, changed, scores, said)
 
 
 def evaluate(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.data.counted import AnyTable, CountedTable
+from dpsyn.dates import day_text
 from dpsyn.domain import Attribute
 from dpsyn.notation import percent, short
 from dpsyn.table import Table
@@ -305,4 +306,4 @@ def written(value: float, is_date: bool) -> str:
     """A number for people, or the date so many days after 1970-01-01; a dash for NaN."""
     if not math.isfinite(value):
         return "—"
-    return str(np.datetime64(math.floor(value), "D")) if is_date else short(value)
+    return day_text(value) if is_date else short(value)

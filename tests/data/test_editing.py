@@ -191,3 +191,22 @@ def test_a_category_taken_away_that_the_data_hold_is_refused_by_the_table(full):
     lines = edit(full, "ill", kind="categorical", categories=["no"])
     with pytest.raises(DomainError, match="'yes'"):
         full.with_domain(edited_domain(lines, full, full.domain))
+
+
+def test_days_of_every_year_stay_as_they_are_in_the_editor():
+    days = ["0001-01-01", "0099-12-31", "1990-05-05", "9999-12-31"]
+    table = read_table(pd.DataFrame({"when": days * 5, "age": range(20)}))
+    lines = editor_lines(table, table.domain)
+    assert lines.loc[0, ["lower", "upper"]].tolist() == ["0001-01-01", "9999-12-31"]
+    assert edited_domain(lines, table, table.domain) == table.domain
+
+
+@pytest.mark.parametrize(
+    "text", ["01.02.2023", "1,5", "1/5", "19-01-01", "2023.5", "today", "2023-02-01 12:00", "0000-01-01"]
+)
+def test_what_could_be_another_day_is_refused_as_a_bound(text):
+    table = read_table(pd.DataFrame({"when": ["2020-01-01", "2024-12-31"] * 5}))
+    lines = editor_lines(table, table.domain)
+    lines.loc[0, "lower"] = text
+    with pytest.raises(DomainError, match="'when'"):
+        edited_domain(lines, table, table.domain)

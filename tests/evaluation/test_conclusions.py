@@ -34,8 +34,9 @@ def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) ->
     return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
 
 
-def fresh(beside: Closeness, drawn: bool = True) -> FreshSample:
-    return FreshSample(beside.rows, drawn, {degree: error.each for degree, error in beside.marginals.items()})
+def fresh(beside: Closeness, drawn: bool = True, deviation: float = 0.0) -> FreshSample:
+    each = {degree: error.each for degree, error in beside.marginals.items()}
+    return FreshSample(beside.rows, drawn, each, dict.fromkeys(each, deviation))
 
 
 def report(
@@ -192,6 +193,15 @@ def test_rows_so_few_that_a_fresh_sample_has_everything_wrong_cannot_be_judged(e
     assert found[0] == "cannot be judged"
     assert "Chance alone moves them so far" in found[1]
     assert card(made)["tables"][0] == ("fair" if error == 0.5 else "bad")
+
+
+@pytest.mark.parametrize(("deviation", "grade"), [(0.0, "bad"), (0.039, "bad"), (0.041, "cannot be judged")])
+def test_a_fresh_sample_may_be_further_off_than_its_mean(deviation: float, grade: str) -> None:
+    made = replace(report({2: 0.19}, 0.07), shuffled=of_mean(0.03))
+    assert made.noise_floor is not None
+    found = card(replace(made, fresh=fresh(made.noise_floor, deviation=deviation)))["tables"]
+    assert found[0] == grade
+    assert ("no stronger than chance" in found[1]) == (grade != "bad")
 
 
 NAMES = ("sick", "drug", "town", "street")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from dpsyn.evaluation.distances import variations
-from dpsyn.evaluation.fresh import Parts, of_held_out
+from dpsyn.evaluation.fresh import Plan
 from dpsyn.solvers.coded import CodedRows
 
 PLAN = [((0,),)]
@@ -33,16 +35,20 @@ def test_fresh_rows_are_as_far_off_as_said(name: str, rows: int) -> None:
             CodedRows(random.choice(len(shares), (size, 1), p=shares), (len(shares),)) for size in (n, rows, rows)
         )
         true.append(variations(real, other.codes, PLAN)[0][0])
-        estimated.append(Parts.of(real, ["a"], PLAN, random).estimate(rows).mean(1))
-        drawn.append(of_held_out(real, held.codes, rows, ["a"], PLAN, random).mean(1))
+        plan = Plan(real, ["a"], PLAN, 1)
+        estimated.append(plan.estimate(rows))
+        drawn.append(plan.held_out(held.codes, rows).mean(1))
+    means = [found.mean(1) for found in estimated]
     assert np.mean(drawn) == pytest.approx(np.mean(true), rel=0.12)
-    assert 0.85 < np.mean(estimated) / np.mean(true) < 1.3
+    assert 0.9 < np.mean(means) / np.mean(true) < 1.3
+    deviation = np.mean([found.deviation[1] for found in estimated])
+    assert np.std(true) < deviation < np.std(true) + 0.5 * (1 / n + 1 / rows) ** 0.5
 
 
 def test_of_fewer_fresh_rows_several_samples_are_averaged() -> None:
     real = CodedRows(np.zeros((10, 1), dtype=int), (2,))
     held = np.array([[0], [1], [1], [1], [1], [1], [1]])
-    found = of_held_out(real, held, 2, ["a"], PLAN, np.random.default_rng(0))
+    found = Plan(real, ["a"], PLAN, 0).held_out(held, 2)
     # Seven rows are three samples of two without a row in common: six of them at most, and five or six are 1.
     assert (found.rows, found.drawn) == (2, True)
     assert found.each[1][("a",)] in (pytest.approx(5 / 6), 1.0)
@@ -51,4 +57,25 @@ def test_of_fewer_fresh_rows_several_samples_are_averaged() -> None:
 
 def test_columns_of_one_value_are_never_off() -> None:
     real = CodedRows(np.zeros((50, 1), dtype=int), (1,))
-    assert Parts.of(real, ["a"], PLAN, np.random.default_rng(0)).estimate(7).mean(1) == 0.0
+    for rows in (7, 70):
+        found = Plan(real, ["a"], PLAN, 0).estimate(rows)
+        assert (found.mean(1), found.deviation[1]) == (0.0, 0.0)
+
+
+def test_a_rare_category_that_no_row_has_is_reckoned_with() -> None:
+    real = CodedRows(np.zeros((30, 1), dtype=int), (2,))
+    # √(1 - 0.9²) / 2 · √(1/30 + 1/30)
+    assert Plan(real, ["a"], PLAN, 0).estimate(30).deviation[1] == pytest.approx(0.0408, abs=1e-4)
+
+
+@pytest.mark.parametrize("columns", [2, 6, 12])
+def test_the_mean_of_many_tables_deviates_less(columns: int) -> None:
+    random, plan = np.random.default_rng(2), [tuple(combinations(range(columns), 2))]
+
+    def sample(rows: int) -> CodedRows:
+        return CodedRows((random.random((rows, columns)) < 0.3).astype(int), (2,) * columns)
+
+    real = sample(400)
+    means = [np.mean(variations(sample(400), sample(100).codes, plan)) for _ in range(200)]
+    deviation = Plan(real, [f"c{j}" for j in range(columns)], plan, 0).estimate(100).deviation[2]
+    assert np.std(means) < deviation < 3 * np.std(means)

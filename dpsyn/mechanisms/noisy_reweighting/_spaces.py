@@ -115,7 +115,10 @@ class NoisySums:
         return found
 
     def pair(self, i: int, j: int) -> tuple[Floats, float] | None:
-        """Counts of the table of two columns, i < j, shape (c_i, c_j), and the spread of a cell; None where not known."""
+        """Counts of the table of two columns, i < j, shape (c_i, c_j), and the spread of a cell; None where not known, or
+        where a column has one code and so nothing to do with the other."""
+        if 1 in (self.family.sizes[i], self.family.sizes[j]):
+            return None
         if isinstance(self.family, ProductFamily):
             made = self._table(self.family, (i, j))
             variance = self.family.cell_variance((i, j))

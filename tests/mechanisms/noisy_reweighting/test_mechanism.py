@@ -14,6 +14,7 @@ from scipy import stats
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, DomainError, ParameterError
+from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import continuous_delta
@@ -440,3 +441,16 @@ def test_rows_can_be_drawn_again():
     assert len(again) == 500
     assert not again.equals(release.rows)
     table.domain.encode(again)
+
+
+@pytest.mark.parametrize(("statistics", "degree"), [("conjunctions", 1), ("conjunctions", 2), ("contingency", 2)])
+def test_a_column_of_one_category_hangs_on_no_other(statistics, degree):
+    """Of conjunctions of one column its table with any other is known, and nothing that is measured holds both."""
+    sizes = {"country": ("FR",), "town": tuple("abcd"), "sex": ("f", "m")}
+    domain = Domain.of(Attribute(name, "categorical", values, public=True) for name, values in sizes.items())
+    mechanism = dpsyn.NoisyReweighting(degree=degree, statistics=statistics).calibrate(dpsyn.PrivacySpec(1.0), domain, n=8)
+    family = mechanism.statistics
+    noisy = NoisySums(family, np.ones(family.count), np.ones(family.count), 8.0)
+    assert noisy.pair(0, 1) is None
+    assert noisy.pair(0, 2) is None
+    assert (noisy.pair(1, 2) is None) == (degree == 1)
