@@ -306,7 +306,7 @@ def test_the_best_model_counts() -> None:
     [
         (0.019, 0.017, 0.001, "fair"),
         (0.015, 0.017, 0.001, "good"),
-        (0.0002, 0.0001, 0.00001, "fair"),
+        (0.004, 0.003, 0.0001, "fair"),
         (0.019, 0.017, 0.036, "cannot be judged"),
         (0.039, 0.013, 0.063, "cannot be judged"),  # three times as far off, and nearer than a fresh sample
         (0.100, 0.013, 0.063, "bad"),
