@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.data._words import (
     COMMA_NUMBER,
+    CURRENCY,
     DATE_LIKE,
     NUMBER,
+    NUMBER_AHEAD,
+    NUMBER_BEHIND,
     THOUSANDS,
+    UNIT,
     WITH_SIGN,
     Words,
     matches,
@@ -35,10 +41,10 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
         return f"{words.told(which, 'cell')}, such as {quoted(words.texts[int(np.argmax(which))].as_py())}"
 
     if grouped.any() and (numeric | thousands).all():
-        return (f"Column {quoted(name)} was kept as text: remove the thousands separators of {some(grouped)}.",)
+        return (f"Column {quoted(name)} was read as text: remove the thousands separators of {some(grouped)}.",)
     if commas.any() and not decimal_comma and (numeric | thousands | commas).all():
         return (
-            f"Column {quoted(name)} was kept as text: if the commas of {some(commas)} are decimal, write points in their "
+            f"Column {quoted(name)} was read as text: if the commas of {some(commas)} are decimal, write points in their "
             "place, or separate the values by semicolons.",
         )
     first = words.texts.slice(0, kept)
@@ -46,25 +52,29 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
     if len(signed) and (matches(first, WITH_SIGN) | (numeric | thousands)[: len(first)]).all():
         shown = first[int(signed[0])].as_py()
         said = "write them in the digits 0 to 9, with a - before a negative one and nothing else beside them"
-        return (f"Column {quoted(name)}: numbers such as {quoted(shown)} were kept as text; {said}.",)
+        return (f"Column {quoted(name)}: numbers such as {quoted(shown)} were read as text; {said}.",)
+    if (unit := _unit(first)) is not None:
+        shown = first[0].as_py()
+        said = f"leave the {quoted(unit)} out of the cells, and write it into the heading"
+        return (f"Column {quoted(name)}: numbers such as {quoted(shown)} were read as text; {said}.",)
     spoilt, otherwise = spoils_dates(words.texts)
     if spoilt.any():
-        said = f"was kept as text. Not a date: {some(spoilt)}; correct or empty"
+        said = f"was read as text. Not a date: {some(spoilt)}; correct or empty"
         if otherwise.any():
-            said = f"mixes several ways to write dates, and was kept as text. Not as 2024-12-31: {some(otherwise)}; so write"
+            said = f"mixes several ways to write dates, and was read as text. Not as 2024-12-31: {some(otherwise)}; so write"
         return (f"Column {quoted(name)} {said} them.",)
     dated = np.flatnonzero(matches(first, DATE_LIKE))
     if 2 * len(dated) > len(first):
         shown = first[int(dated[0])].as_py()
         return (
-            f"Column {quoted(name)}: values such as {quoted(shown)} look like dates, but not all of them can be "
-            "read in one way, so it was kept as text; write them as 2024-12-31.",
+            f"Column {quoted(name)}: values such as {quoted(shown)} look like dates, in several ways or in one that is not "
+            "read, so they were read as text; write them as 2024-12-31.",
         )
     if not numeric.any():
         return ()
     if numeric.all():
         both = with_comma.any() and matches(texts, r"\.").any()
-        said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
+        said = "writes some numbers with decimal commas and others with points, and was read as text. Write all in one way."
         return (f"Column {quoted(name)} {said}",) if both else ()
     others = np.flatnonzero(~numeric & ~thousands)
     others = others[np.argsort(-counts[others], kind="stable")]
@@ -72,7 +82,18 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
     odd = int(counts[others].sum())
     before = f"remove the thousands separators of {some(grouped)}, and " if grouped.any() else ""
     return (
-        f"Column {quoted(name)} mixes numbers with other values, such as {listed}, and was kept as text: "
+        f"Column {quoted(name)} mixes numbers with other values, such as {listed}, and was read as text: "
         f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, {before}"
         "empty those cells in the file, or write NA in them, and load it again.",
     )
+
+
+def _unit(texts: Any) -> str | None:
+    """What stands behind all of some numbers, or the code of a currency before them, where that is one and the same text."""
+    import pyarrow.compute as pc
+
+    for number, unit in ((NUMBER_AHEAD, UNIT), (NUMBER_BEHIND, CURRENCY)):
+        rest = pc.unique(pc.replace_substring_regex(texts, number, ""))
+        if len(texts) > 1 and len(rest) == 1 and matches(rest, unit).all():
+            return str(rest[0].as_py()).strip()
+    return None

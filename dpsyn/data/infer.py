@@ -77,7 +77,8 @@ class Column:
     """A column as read: values in the data's own terms, what they may be, and notes in full sentences.
 
     ``read``: the values of any texts of the column, where they can be had one by one. ``identifier``: why it looks like one
-    that names the rows, which nothing can be learned from; empty if it does not.
+    that names the rows, which nothing can be learned from; empty if it does not. ``hints``: those of the notes that say what
+    to do to have no texts.
     """
 
     values: pd.Series[Any]
@@ -85,6 +86,7 @@ class Column:
     notes: tuple[str, ...] = ()
     read: Callable[[Any], Any] | None = None
     identifier: str = ""
+    hints: tuple[str, ...] = ()
 
 
 class WideColumnError(DataError):
@@ -105,14 +107,14 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
     if has_leading_zeros(words.texts):
         notes.append(
             f"Column {quoted(name)}: some values start with a 0 that a number would lose, as postcodes do, so it "
-            "was kept as text."
+            "was read as text."
         )
         return _categories(name, words, notes)
     parsed = parse_numbers(words.texts, decimal_comma=decimal_comma)
     if parsed is not None:
         if matches(words.texts, TELEPHONE).any() and parsed.values.min() >= 0:
             notes.append(
-                f"Column {quoted(name)}: some values start with +, as telephone numbers do, so it was kept as text."
+                f"Column {quoted(name)}: some values start with +, as telephone numbers do, so it was read as text."
             )
             return _categories(name, words, notes)
         notes += _said(name, parsed)
@@ -143,7 +145,7 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             notes = notes[len(taken) :] if few else notes
             notes += [*_merged(name, words, parsed, read), *_vanished(name, words, parsed)]
             return replace(column, notes=(*notes, *column.notes), read=read)
-        notes.append(f"Column {quoted(name)} holds whole numbers beyond 2^53 and was kept as text.")
+        notes.append(f"Column {quoted(name)} holds whole numbers beyond 2^53 and was read as text.")
         return _categories(name, words, notes)
     return infer_texts(name, words, notes, typed=False, decimal_comma=decimal_comma)
 
@@ -166,7 +168,7 @@ def infer_texts(
         found = [*notes, *_said(name, dates)]
         return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else nearly(name, words, MAX_CATEGORIES, decimal_comma=decimal_comma)
-    return _categories(name, words, [*notes, *more], explained=bool(more))
+    return _categories(name, words, [*notes, *more], hints=more)
 
 
 def _said(name: str, parsed: Parsed) -> tuple[str, ...]:
@@ -333,8 +335,8 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
     return Column(pd.Series(floored(moments, "us"), values.index, name=name), attribute, (*notes, *more))
 
 
-def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:
-    """``explained``: a note says why the values are text, and what to do."""
+def _categories(name: str, words: Words, notes: Sequence[str], *, hints: Sequence[str] = ()) -> Column:
+    """``hints``: those of the notes that say what to do to have no text."""
     texts = words.as_texts()
     notes = (*notes, *_spaces(name, words), *_look_alike(name, texts))
     if len(texts) > MAX_CATEGORIES:
@@ -350,10 +352,10 @@ def _categories(name: str, words: Words, notes: Sequence[str], *, explained: boo
     if pair is not None:
         return Column(values, Attribute(name, "truth", pair), tuple(notes))
     rows = words.cells_in(~words.empty)
-    names = not explained and _identifiers.texts_name_rows(len(texts), rows)
+    names = _identifiers.texts_name_rows(len(texts), rows)
     identifier = _identifiers.described(len(texts), rows) if names else ""
     attribute = Attribute(name, "categorical", tuple(sorted(texts)), missing=missing)
-    return Column(values, attribute, tuple(notes), identifier=identifier)
+    return Column(values, attribute, tuple(notes), identifier=identifier, hints=tuple(hints))
 
 
 def _spaces(name: str, words: Words) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def read_table(
     Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
     the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
     them unless they are categories as they stand. Parquet is recognised by its content. However they come, times with a
-    zone keep the day that their own zone shows, and whole numbers beyond 2^53 are kept as text. So are decimals that double
+    zone keep the day that their own zone shows, and whole numbers beyond 2^53 are read as text. So are decimals that double
     precision would merge where they have a type; those of a text file become numbers, and a note says so.
 
     Args:
@@ -428,5 +428,5 @@ def _said_of(result: Column | WideColumnError, dropped: Sequence[str]) -> tuple[
         return result.notes
     name = result.attribute.name
     if name in dropped:
-        return (f"Column {quoted(name)} was left out as an identifier: {result.identifier}.",)
+        return (f"Column {quoted(name)} was left out as an identifier: {result.identifier}.", *result.hints)
     return (*result.notes, f"Column {quoted(name)} looks like an identifier, best left out: {result.identifier}.")

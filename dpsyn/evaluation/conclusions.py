@@ -104,7 +104,7 @@ def _tables(report: Report) -> Finding | None:
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
     small = error <= _SMALL
-    if alone is not None and error > (_LOST if small else _KEPT) * alone:
+    if alone is not None and error > (_LOST * alone if small else _half(fresh, alone)):
         no = "no" if error >= alone else "hardly"
         # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
         rows = report.release.rows if sample is None else sample.rows
@@ -119,20 +119,24 @@ def _tables(report: Report) -> Finding | None:
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
             grade = "fair"
-        elif error >= _LOST * alone and error <= near:
-            said += f". It is {no} closer than such rows"
-            if fresh is not None and fresh >= _LOST * alone:
-                said += ", but nor is a fresh sample: whether relations are kept cannot be told"
-            grade = "fair"
+        elif fresh is not None and fresh >= _LOST * alone and error <= near:
+            said += ". A fresh sample is hardly closer, if at all, than such rows: whether relations are kept cannot be told"
+            grade = "cannot be judged"
         elif error >= _LOST * alone:
             said += f". It is {no} closer than such rows"
-            grade = "bad"
+            grade = "fair" if error <= near else "bad"
         elif grade == "good":
+            said += ". It is closer to such rows than to a fresh sample" * (fresh is not None)
             grade = "fair"
     if (grade == "good" and alone is None and error > MIDDLE) or near >= 1:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
     worst = "" if grade == "bad" else _worst_table(report) + _gone(report)
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
+
+
+def _half(fresh: float | None, alone: float) -> float:
+    """The error of rows that keep half of what relations there are beyond chance."""
+    return _KEPT * (alone + (fresh if fresh is not None and fresh < alone else 0.0))
 
 
 def _by_chance(report: Report, degree: int) -> float:
@@ -298,8 +302,8 @@ def yardsticks(report: Report) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {"Fresh real rows": {}, "Single columns alone": {}}
     real, alone = found.values()
     degree = _degree(report) if report.marginals else 0
-    if degree and report.noise_floor is not None:
-        real["tables"] = percent(report.noise_floor.marginals[degree].mean)
+    if degree and report.fresh is not None and (fresh := report.fresh.mean(degree)) is not None:
+        real["tables"] = percent(fresh)
     if degree == 2 and report.shuffled is not None:
         alone["tables"] = percent(report.shuffled.mean)
     if not isinstance(report.prediction, str) and best_score(report.prediction.real.scores) is not None:

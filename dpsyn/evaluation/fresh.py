@@ -58,13 +58,15 @@ class Plan:
     """The real rows and the tables of them that are looked at.
 
     Attributes:
-        real: the rows.
+        real: all rows.
+        seen: those in memory.
         names: of their columns.
         tables: for every number of columns the sets of columns.
         seed: of the draws.
     """
 
     real: Rows
+    seen: CodedRows
     names: Sequence[str]
     tables: Sequence[Subsets]
     seed: int
@@ -104,13 +106,13 @@ class Plan:
         return self.sample(rows, True, _means(every))
 
     def estimate(self, rows: int) -> FreshSample:
-        """Without held-out rows: of so many fresh ones, from parts of the real rows, on average of three draws.
+        """Of so many rows, from parts of the real ones in memory, on average of three draws.
 
         Up to half of all rows are drawn and held beside the others. Errors of more are those of a half beside the other,
         times ((1/n + 1/rows)·n/4)^α, where α is between 0 (cells with a row at most) and ½ (cells of many): a quarter beside
         another is off by 2^α times as much. Of fewer than four rows every table is said to be off by all of it.
         """
-        n = self.real.n
+        n = self.seen.n
         if n < _FEWEST:
             return self.sample(rows, False, [np.ones(len(subsets)) for subsets in self.tables])
         if rows <= n // 2:
@@ -123,7 +125,7 @@ class Plan:
         """How far halves are apart, and α."""
         found = []
         for half, quarter in zip(
-            *(self._apart(self.real.n // parts, self.real.n // parts) for parts in (2, 4)), strict=True
+            *(self._apart(self.seen.n // parts, self.seen.n // parts) for parts in (2, 4)), strict=True
         ):
             with np.errstate(invalid="ignore", divide="ignore"):
                 found.append((half, np.clip(np.nan_to_num(np.log2(quarter / half)), 0.0, 0.5)))
@@ -131,12 +133,11 @@ class Plan:
 
     def _apart(self, some: int, others: int) -> list[Floats]:
         """So many rows beside so many others."""
-        assert isinstance(self.real, CodedRows)
         generator, every = np.random.default_rng(self.seed), []
         for _ in range(_DRAWS):
-            order = generator.permutation(self.real.n)
-            rest = CodedRows(self.real.codes[order[len(order) - others :]], self.real.sizes)
-            every.append(variations(rest, self.real.codes[order[:some]], self.tables))
+            order = generator.permutation(self.seen.n)
+            rest = CodedRows(self.seen.codes[order[len(order) - others :]], self.seen.sizes)
+            every.append(variations(rest, self.seen.codes[order[:some]], self.tables))
         return _means(every)
 
 

@@ -48,6 +48,7 @@ from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copie
 from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding, bins_of
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -157,17 +158,14 @@ class Baseline:
 
     @cached_property
     def _plan(self) -> Plan:
-        real = self.encoding.rows(self.seen if self.holdout is None else self.table)
-        return Plan(real, self.table.domain.names, self.plan, self.seed)
+        seen = CodedRows(self.encoding.codes(self.seen), self.encoding.domain.shape)
+        return Plan(self.encoding.rows(self.table), seen, self.table.domain.names, self.plan, self.seed)
 
     def fresh(self, rows: int) -> FreshSample:
-        """How far tables of so many fresh real rows are off, or of all that are held out where these are fewer."""
-        floor, held = self.noise_floor, self.holdout
-        if floor is None or held is None:
+        """How far tables of so many fresh real rows are off: held-out ones, or an estimate where these are fewer."""
+        if self.holdout is None or rows > self.holdout.n:
             return self._plan.estimate(rows)
-        if rows < held.n:
-            return self._plan.held_out(self.encoding.codes(held), rows)
-        return self._plan.sample(held.n, True, [np.array([*error.each.values()]) for error in floor.marginals.values()])
+        return self._plan.held_out(self.encoding.codes(self.holdout), rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +181,7 @@ class Report(Shown):
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
         shuffled: see :class:`Baseline`; None where it is not measured.
-        fresh: how far tables of as many fresh real rows are off, or of the held-out ones where these are fewer.
+        fresh: how far tables of as many fresh real rows are off.
         changed: what is measured of ``release.copies`` for real rows with so many of their cells changed, which hide nobody.
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
             what :func:`compare` hands over.
@@ -245,9 +243,9 @@ class Report(Shown):
     def _shown(self) -> tuple[str, list[str]]:
         from dpsyn.evaluation.conclusions import conclusions
 
-        errors = [["error of tables", "mean", "largest"] + ["a fresh real sample"] * (self.noise_floor is not None)]
+        errors = [["error of tables", "mean", "largest"] + ["a fresh real sample"] * (self.fresh is not None)]
         for degree, error in self.marginals.items():
-            floor = [] if self.noise_floor is None else [f"{self.noise_floor.marginals[degree].mean:.4f}"]
+            floor = [] if self.fresh is None else [f"{self.fresh.mean(degree):.4f}"]
             errors.append([counted(degree, "column"), f"{error.mean:.4f}", f"{error.max:.4f}", *floor])
         heading = f"{self.release.rows:,} synthetic rows beside {self.n:,} real ones"
         judged = [f"  {finding.about}: {finding.grade}. {finding.sentence}" for finding in conclusions(self)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +141,13 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
     ("cells", "decimal_comma", "part"),
     [
         (["1", "2", "x", "x", "?"], False, "mixes numbers with other values, such as 'x' (2), '?' (1)"),
-        (["1,5", *(f"{i},25" for i in range(60)), "?", "?"], True, "such as '?' (2), and was kept as text: 2 cells"),
+        (["1,5", *(f"{i},25" for i in range(60)), "?", "?"], True, "such as '?' (2), and was read as text: 2 cells"),
         ([*(f"{i}.25" for i in range(60)), "?"], False, "1 cell is no number. To have it as numbers, empty"),
         (["1,5", "1.5", "2"], True, "some numbers with decimal commas and others with points"),
         (["01", "2"], False, "a 0 that a number would lose"),
         (["9007199254740993"], False, "beyond 2^53"),
         (["1,234", "2,000"], False, "the thousands separators of 2 cells, such as '1,234'."),
-        (["1,234.5", "1,234.5", "7.25", "-"], True, "such as '-' (1), and was kept as text: 1 cell is no number."),
+        (["1,234.5", "1,234.5", "7.25", "-"], True, "such as '-' (1), and was read as text: 1 cell is no number."),
         (
             ["1,234.5", "1,234.5", "7.25", "-"],
             True,
@@ -159,12 +160,15 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (["1. Januar 2019", "2. M\u00e4rz 2019"], False, "values such as '1. Januar 2019' look like dates"),
         (["1,00,000", "12,34,567", "45"], False, "the thousands separators of 2 cells, such as '1,00,000'."),
         (["1,5", "2,25", "3"], False, "if the commas of 2 cells, such as '1,5' are decimal, write points"),
+        (["80.4 mmol/L", "7 mmol/L", "-1 mmol/L"], False, "such as '80.4 mmol/L' were read as text; leave the 'mmol/L' out"),
+        (["12.5h", "3h"], False, "leave the 'h' out"),
+        (["CHF 74.42", "CHF 5"], False, "leave the 'CHF' out"),
         (["1_000", "2_50"], False, "mixes numbers with other values, such as '2_50' (1)"),
         (["2020-01-01", "2020-01-02", "2020-02-30"], False, "Not a date: 1 cell, such as '2020-02-30'"),
         (
             ["2020-01-01", "2020-01-02", "2020-02-03", "30/09/2022", "30/09/2022"],
             False,
-            "mixes several ways to write dates, and was kept as text. Not as 2024-12-31: 2 cells, such as '30/09/2022'",
+            "mixes several ways to write dates, and was read as text. Not as 2024-12-31: 2 cells, such as '30/09/2022'",
         ),
         (["1,5", "2"], True, "decimal commas"),
         (["a", "NA"], False, "say 'NA' (1) were taken as missing"),
@@ -464,3 +468,28 @@ def test_a_first_line_that_names_another_separator_is_doubted() -> None:
 def test_numbers_too_close_for_bins_are_listed() -> None:
     attribute = infer(["2.5", "2.5000000000000004", "2.5", ""]).attribute
     assert (attribute.kind, attribute.categories, attribute.missing) == ("categorical", (2.5, 2.5000000000000004), True)
+
+
+@pytest.mark.parametrize(
+    "cells", [["Ward 1", "Ward 2"], ["1a", "2b"], ["5 kg", "7"], ["12:30", "1:05"], ["k1", "k2"], ["3 kg"]]
+)
+def test_words_with_numbers_in_them_get_no_advice_on_units(cells: list[str]) -> None:
+    assert not any("leave the" in note for note in infer(cells).notes)
+
+
+@pytest.mark.parametrize(
+    ("write", "part"),
+    [
+        (lambda i: f"555.{i % 900 + 100}.{i + 1000}", "remove the thousands separators"),
+        (lambda i: f"{100_000_000 + i}{'X' if i % 11 == 0 else '5'}", "mixes numbers with other values"),
+        (lambda i: f"{70 + i / 100:.2f} mmol/L", "leave the 'mmol/L' out"),
+        (lambda i: f"CUST-{i}", ""),
+    ],
+)
+def test_texts_that_name_rows_are_left_out_whatever_else_there_is_to_say(write: Callable[[int], str], part: str) -> None:
+    lines = "".join(f"{'fm'[i % 2]},{write(i)}\n" for i in range(300))
+    table = read_table(f"sex,which\n{lines}".encode())
+    assert table.domain.names == ("sex",)
+    assert "left out as an identifier: 300 different values" in table.notes[0]
+    assert len(table.notes) == 1 + bool(part)
+    assert part in table.notes[-1]

@@ -35,7 +35,7 @@ def test_fresh_rows_are_as_far_off_as_said(name: str, rows: int) -> None:
             CodedRows(random.choice(len(shares), (size, 1), p=shares), (len(shares),)) for size in (n, rows, rows)
         )
         true.append(variations(real, other.codes, PLAN)[0][0])
-        plan = Plan(real, ["a"], PLAN, 1)
+        plan = Plan(real, real, ["a"], PLAN, 1)
         estimated.append(plan.estimate(rows))
         drawn.append(plan.held_out(held.codes, rows).mean(1))
     means = [found.mean(1) for found in estimated]
@@ -48,7 +48,7 @@ def test_fresh_rows_are_as_far_off_as_said(name: str, rows: int) -> None:
 def test_of_fewer_fresh_rows_several_samples_are_averaged() -> None:
     real = CodedRows(np.zeros((10, 1), dtype=int), (2,))
     held = np.array([[0], [1], [1], [1], [1], [1], [1]])
-    found = Plan(real, ["a"], PLAN, 0).held_out(held, 2)
+    found = Plan(real, real, ["a"], PLAN, 0).held_out(held, 2)
     # Seven rows are three samples of two without a row in common: six of them at most, and five or six are 1.
     assert (found.rows, found.drawn) == (2, True)
     assert found.each[1][("a",)] in (pytest.approx(5 / 6), 1.0)
@@ -58,14 +58,14 @@ def test_of_fewer_fresh_rows_several_samples_are_averaged() -> None:
 def test_columns_of_one_value_are_never_off() -> None:
     real = CodedRows(np.zeros((50, 1), dtype=int), (1,))
     for rows in (7, 70):
-        found = Plan(real, ["a"], PLAN, 0).estimate(rows)
+        found = Plan(real, real, ["a"], PLAN, 0).estimate(rows)
         assert (found.mean(1), found.deviation[1]) == (0.0, 0.0)
 
 
 def test_a_rare_category_that_no_row_has_is_reckoned_with() -> None:
     real = CodedRows(np.zeros((30, 1), dtype=int), (2,))
     # √(1 - 0.9²) / 2 · √(1/30 + 1/30)
-    assert Plan(real, ["a"], PLAN, 0).estimate(30).deviation[1] == pytest.approx(0.0408, abs=1e-4)
+    assert Plan(real, real, ["a"], PLAN, 0).estimate(30).deviation[1] == pytest.approx(0.0408, abs=1e-4)
 
 
 @pytest.mark.parametrize("columns", [2, 6, 12])
@@ -77,5 +77,5 @@ def test_the_mean_of_many_tables_deviates_less(columns: int) -> None:
 
     real = sample(400)
     means = [np.mean(variations(sample(400), sample(100).codes, plan)) for _ in range(200)]
-    deviation = Plan(real, [f"c{j}" for j in range(columns)], plan, 0).estimate(100).deviation[2]
+    deviation = Plan(real, real, [f"c{j}" for j in range(columns)], plan, 0).estimate(100).deviation[2]
     assert np.std(means) < deviation < 3 * np.std(means)

@@ -312,14 +312,11 @@ def test_another_sample_is_not_bad_with_or_without_held_out_rows() -> None:
         for rows in (60, 500, 3400):
             made = evaluate(learned, table.frame.iloc[1100:][:rows], baseline=baseline)
             assert made.fresh is not None
-            assert made.fresh.drawn == (held_out is not None)
-            assert made.fresh.rows == (rows if held_out is None else min(rows, 600))
+            assert (made.fresh.rows, made.fresh.drawn) == (rows, held_out is not None and rows <= 600)
             beside = made.to_dict()["fresh_sample"]["mean"]
             for degree, errors in made.marginals.items():
-                # Held-out rows that are fewer are off by more.
-                least = 0.75 if made.fresh.rows == rows else 0.5
-                assert least * beside[str(degree)] < errors.mean < 1.25 * beside[str(degree)]
-            assert conclusions(made)[0].grade in ("cannot be judged", "fair")
+                assert 0.75 * beside[str(degree)] < errors.mean < 1.25 * beside[str(degree)]
+            assert conclusions(made)[0].grade in ("cannot be judged", "good")
 
 
 def test_a_few_rows_say_that_chance_does_everything() -> None:
