@@ -13,6 +13,7 @@ from dpsyn.domain import listed
 from dpsyn.errors import quoted
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
+from dpsyn.evaluation.values import ValueErrors
 from dpsyn.notation import counted, percent, short
 
 Grade = Literal["good", "fair", "bad", "cannot be judged"]
@@ -29,7 +30,7 @@ _KEPT, _LOST = 0.5, 0.9
 _TWICE, _MANY = 2, 100
 """The same, from where they are so many times as far off, and up to where that is counted."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
-_CHANCE, _CLEARLY = 2.0, 4.0
+_CHANCE, _CLEARLY = 3.0, 4.0
 """Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them, and
 before it is called good: what synthetic rows reach has its chance, too."""
 _ALIKE = 2.0
@@ -226,10 +227,15 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
 
 
 def _prediction(found: Prediction | str) -> Finding | None:
-    best = None if isinstance(found, str) else best_score(found.synthetic)
-    if isinstance(found, str) or best is None:
+    if isinstance(found, str):
         return None
     measure, real, constant, beyond = _judged_by(found.real)
+    best = best_score(found.synthetic)
+    if best is None:
+        if not beyond:
+            return None
+        why = next((score.note for score in found.synthetic if score.note), "there is no score")
+        return Finding("prediction", "bad", "no model", f"No model learns to predict {quoted(found.real.target)}: {why}.")
     _, score = best_score(found.synthetic, [measure]) or best
     value = score.measures.get(measure, constant)
     guess = {"accuracy": "guessing the majority class", "R²": "guessing the mean"}.get(measure, "guessing")
@@ -275,7 +281,7 @@ def _numbers(report: Report) -> Finding | None:
         off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
         said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
-        torn = _torn(report)
+        torn = _torn(report) or _values_gone(told)
         grade: Grade = "fair" if torn or off else "good"
         return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
@@ -294,6 +300,18 @@ def _torn(report: Report) -> str:
             pair = f"{quoted(one)} and {quoted(other)}"
             return f" But the {name} of {pair} is {short(real, 3)}, and {short(made, 3)} synthetic."
     return ""
+
+
+def _values_gone(columns: Sequence[ValueErrors]) -> str:
+    """The values of a column that are all but gone, in words."""
+    most = max((column for column in columns if column.gone), key=lambda column: column.gone[0][2], default=None)
+    if most is None:
+        return ""
+    low, high, real, rows = most.gone[0]
+    value = most.written(high if math.isinf(low) else low)
+    where = f"{value} or less" if math.isinf(low) else f"{value} or more" if math.isinf(high) else value
+    there = f"{rows:,} of {most.rows:,} values are {where}, {real:,} of {most.real_rows:,} real ones"
+    return f" But of {quoted(most.column)} {there}."
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ import pandas as pd
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.dates import day_text
 from dpsyn.domain import Attribute
+from dpsyn.evaluation.distances import no_chance
 from dpsyn.notation import percent, short
 from dpsyn.table import Table
 
@@ -32,6 +34,8 @@ there are so many."""
 _BY_CHANCE, _HIDES = 2.0, 0.25
 """Standard errors of the difference of two laws that are put down to chance, and the allowance above which a column has too
 few values to be judged by more than its law."""
+_END = 0.01
+"""Share of the real values that is the lowest or the highest of them."""
 _ERRORS = 3.0
 """Standard errors of shares and moments that are put down to chance."""
 
@@ -63,6 +67,8 @@ class ValueErrors:
             too few others.
         real_cells, cells: all cells, the empty ones, too.
         real_kurtosis, kurtosis: fourth moment about the mean, in deviations (3 of a normal law); NaN of a constant.
+        gone: from where to where hardly any value is left by no chance, with the real and the other rows there, most first:
+            of common values, and of the lowest and the highest hundredth of the real ones.
     """
 
     column: str
@@ -85,6 +91,7 @@ class ValueErrors:
     cells: int = 0
     real_kurtosis: float = 3.0
     kurtosis: float = 3.0
+    gone: tuple[tuple[float, float, int, int], ...] = ()
 
     @property
     def chance(self) -> float:
@@ -113,8 +120,10 @@ class ValueErrors:
                 f"{percent(self.real_empty, 3)} of the real cells are empty, and {percent(self.empty, 3)} synthetic"
             )
         beside = {} if fresh is None else {spike.value: abs(spike.real - spike.share) for spike in fresh.spikes}
-        allowed = self.chance if self.few else self.chance / 2
-        beyond = {s: abs(s.real - s.share) - max(allowed, beside.get(s.value, 0.0)) for s in self.spikes}
+        beyond = {}
+        for s in self.spikes:
+            apart, allowed = _apart(s.real, s.share, self.real_rows, self.rows)
+            beyond[s] = apart - max(allowed, beside.get(s.value, 0.0), self.chance if self.few else 0.0)
         worst = max(beyond, key=beyond.__getitem__, default=None)
         if worst is not None and beyond[worst] > _LOST_SHARE:
             found.append(
@@ -163,6 +172,7 @@ class ValueErrors:
         """Plain data, fit for JSON; what is not defined is None."""
         rest = None if self.rest is None else self.rest.to_dict()
         plain = asdict(self) | {"quantile_levels": QUANTILES, "rest": rest}
+        plain["gone"] = [[v if math.isfinite(v) else None for v in place] for place in self.gone]
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
 
@@ -204,6 +214,11 @@ class _Law:
     def up_to(self, at: Floats) -> Floats:
         """Share of the rows up to each of some values."""
         return np.asarray(self.reached[np.searchsorted(self.values, at, side="right")] / self.n)
+
+    def between(self, low: float, high: float) -> int:
+        """Rows from one value to another."""
+        first, last = np.searchsorted(self.values, low), np.searchsorted(self.values, high, side="right")
+        return int(self.reached[last] - self.reached[first])
 
     def moments(self) -> tuple[float, float, tuple[float, ...], float]:
         """Mean, deviation, the values at :data:`QUANTILES`, as :func:`numpy.quantile` has them, and the kurtosis."""
@@ -261,6 +276,7 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         wasserstein = largest = math.nan if real.n == other.n else 1.0
     real_mean, real_deviation, real_quantiles, real_kurtosis = real.moments()
     mean, deviation, quantiles, kurtosis = other.moments()
+    spikes = _spikes(real, other)
     return ValueErrors(
         attribute.name,
         attribute.kind == "date",
@@ -272,12 +288,25 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         deviation,
         real_quantiles,
         quantiles,
-        _spikes(real, other),
+        spikes,
         wasserstein,
         largest,
         real_kurtosis=real_kurtosis,
         kurtosis=kurtosis,
+        gone=_gone(real, other, [(spike.value, spike.value) for spike in spikes]),
     )
+
+
+def _gone(real: _Law, other: _Law, places: Sequence[tuple[float, float]]) -> tuple[tuple[float, float, int, int], ...]:
+    if not (real.n and other.n):
+        return ()
+    low, high = np.searchsorted(real.reached[1:], (_END * real.n, (1 - _END) * real.n))
+    found = []
+    for first, last in (*places, (-math.inf, real.values[low]), (real.values[high], math.inf)):
+        there, others = real.between(first, last), other.between(first, last)
+        if no_chance(np.array([there, real.n - there]), np.array([others, other.n - others]))[0]:
+            found.append((float(first), float(last), there, others))
+    return tuple(sorted(found, key=lambda place: -place[2]))
 
 
 def common(values: Floats) -> list[float]:

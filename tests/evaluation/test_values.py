@@ -341,3 +341,38 @@ def test_correlations_are_in_the_report_beside_those_of_held_out_rows():
     kept = report.to_dict()["release"]["correlations"]["rank correlation"]
     assert (kept["columns"], kept["worst"]) == (["a", "b", "day"], ["a", "b"])
     assert kept["largest"] == found.largest
+
+
+@pytest.mark.parametrize(
+    ("lost", "where"),
+    [
+        (lambda x: x[x != 110], (110, 110)),
+        (lambda x: x[x >= np.quantile(x, 0.012)], (-np.inf, None)),
+        (lambda x: x[x <= np.quantile(x, 0.988)], (None, np.inf)),
+        (lambda x: x, None),
+    ],
+)
+def test_common_values_and_ends_that_are_gone_are_found(lost, where) -> None:
+    def sample(seed):
+        random = np.random.default_rng(seed)
+        return np.where(random.random(8_000) < 0.045, 110.0, random.normal(100, 20, 8_000).round(2))
+
+    table = dpsyn.read_table(pd.DataFrame({"x": np.append(sample(0), [-50, 300])}))
+    (found,) = value_errors(table, dpsyn.Table(pd.DataFrame({"x": lost(sample(1))}), table.domain))
+    if where is None:
+        assert found.gone == ()
+    else:
+        ((low, high, real, rows),) = found.gone
+        assert all(wanted in (None, place) for wanted, place in zip(where, (low, high), strict=True))
+        assert real > 75
+        assert rows < 0.1 * real
+        assert found.to_dict()["gone"] == [[v if np.isfinite(v) else None for v in (low, high, real, rows)]]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 130), (20, 1_000)])
+def test_fresh_columns_of_two_numbers_are_not_called_ruined(columns: int, rows: int) -> None:
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        real, other = (pd.DataFrame({f"x{j}": random.integers(0, 2, rows) * 5 for j in range(columns)}) for _ in range(2))
+        table = dpsyn.read_table(pd.concat([real, pd.DataFrame({f"x{j}": [1.5] for j in range(columns)})]))
+        assert not [e.column for e in value_errors(table, dpsyn.Table(other, table.domain)) if e.warning()]
