@@ -223,6 +223,9 @@ class Table(Shown):
     def split(self, held_out: float, generator: np.random.Generator) -> tuple[Table, Table]:
         """A random split into a part to learn from and a held-out part; each has at least one row.
 
+        Replacing a row of the table replaces at most one of a part. With a row more or less, the same seed draws another
+        part: a claim under ``add_remove`` is about the part alone, not about this table.
+
         Raises:
             ParameterError: ``held_out`` is no share between 0 and 1, ``generator`` is none, or there are fewer than 2 rows.
         """

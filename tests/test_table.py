@@ -108,6 +108,15 @@ def test_a_split_shares_every_row_out_once() -> None:
     assert [part.n for part in table(2).split(0.01, np.random.default_rng(0))] == [1, 1]
 
 
+@pytest.mark.parametrize("row", [0, 13, 99])
+def test_a_row_that_is_replaced_is_replaced_in_one_part_alone(row: int) -> None:
+    frame = pd.DataFrame({"x": np.arange(100)})
+    table = read_table(frame)
+    other = Table(frame.assign(x=np.where(frame.index == row, 99 - row, frame["x"])), table.domain)
+    pairs = zip(*(each.split(0.25, np.random.default_rng(3)) for each in (table, other)), strict=True)
+    assert sorted(int((one.frame != two.frame).sum().sum()) for one, two in pairs) == [0, 1]
+
+
 @pytest.mark.parametrize("held_out", [0.0, 1.0, -0.5, float("nan")])
 def test_an_impossible_split_is_refused(held_out: float) -> None:
     with pytest.raises(ParameterError, match="held_out"):

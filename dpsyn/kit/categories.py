@@ -11,6 +11,7 @@ from dpsyn.kit import bins, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
+OF_THESE = "Added to the rows to learn from, or removed from them: with a row more in the file, others are held out."
 NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public)", "add_remove": "added or removed"}
 
 
@@ -43,4 +44,4 @@ def rows(current: Dataset, name: str, more: str = "") -> int | None:
 
 def neighbours(name: str) -> Neighbouring:
     """What a neighbour does to a row."""
-    return widgets.pick("Protected is a row that is", NEIGHBOURS, key=f"{name}_neighbouring")
+    return widgets.pick("Protected is a row that is", NEIGHBOURS, key=f"{name}_neighbouring", help=OF_THESE)

@@ -180,7 +180,8 @@ def _budget() -> tuple[Neighbouring, dict[str, Any]]:
         "Privacy protects one row being",
         categories.NEIGHBOURS,
         key="nr_neighbouring",
-        help="Where rows are added or removed, n is a secret too, and is estimated from the noisy statistics.",
+        help="Where rows are added or removed, n is a secret too, and is estimated from the noisy statistics. "
+        + categories.OF_THESE,
     )
     allocation = widgets.pick(
         "The budget is shared among statistics",
