@@ -494,13 +494,11 @@ def _day_number(bound: object) -> object:
 
 
 def _listed(field: str, value: object) -> tuple[Any, ...]:
-    values = value.tolist() if isinstance(value, pd.Index | pd.Series) else value
-    why = "a list of values in the order of their codes"
-    return tuple(plain(member) for member in checks.items(field, values, why))
+    return tuple(plain(member) for member in checks.items(field, value, "a list of values in the order of their codes"))
 
 
 def _bound(field: str, value: object) -> float | None:
-    return value if value is None or (type(value) is int and abs(value) < 2**1023) else checks.number(field, value)
+    return None if value is None else checks.number(field, value) + 0.0  # which makes 0.0 of -0.0
 
 
 def _date_bound(field: str, value: object) -> float | None:

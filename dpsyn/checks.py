@@ -138,9 +138,11 @@ def instance(field: str, value: object, kind: type[Any], why: str, *, optional: 
 
 
 def items(field: str, value: object, why: str) -> list[Any]:
-    """The members of a sequence; a text, a mapping, a single number, and a set, which has another order in every process,
-    are none."""
-    if isinstance(value, np.ndarray) and value.ndim == 1:
+    """The members of a sequence, a vector or a column of pandas; a text, a mapping, a single number, and a set, which has
+    another order in every process, are none."""
+    import pandas as pd
+
+    if isinstance(value, pd.Index | pd.Series) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return list(value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         with suppress(Exception):  # whatever a class of the caller's raises

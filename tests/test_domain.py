@@ -446,6 +446,14 @@ def test_truth_values_and_numbers_of_numpy_become_plain_ones() -> None:
     json.dumps(attribute.to_dict())
 
 
+@pytest.mark.parametrize("kind", ["numeric", "date"])
+def test_equal_bounds_are_one_thing_however_they_are_held(kind: Any) -> None:
+    made = [
+        Attribute("x", kind, lower=zero, upper=nine) for zero, nine in ((0, 9), (-0.0, 9.0), (np.int8(0), np.float32(9)))
+    ]
+    assert len({Domain.of([one]).mark for one in made}) == len({json.dumps(one.to_dict()) for one in made}) == 1
+
+
 MOMENTS = ["2020-01-02T23:30:00", "2020-01-03T00:30:00+02:00", "2020-01-02T23:30:00Z", None]
 
 

@@ -218,7 +218,8 @@ def test_identifiers_are_refused_or_left_out() -> None:
 
 def test_columns_are_chosen_in_the_order_given() -> None:
     data = b"a,b,c\n1,x,2.5\n2,y,3.5\n"
-    assert dpsyn.read_table(data, columns=["c", "a"]).domain.names == ("c", "a")
+    for names in (["c", "a"], np.array(["c", "a"]), pd.Index(["c", "a"]), pd.Series(["c", "a"])):
+        assert dpsyn.read_table(data, columns=names).domain.names == ("c", "a")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no column 'd'; its columns are 'a', 'b', 'c'"):
         dpsyn.read_table(data, columns=["d"])
     with pytest.raises(ParameterError, match="columns"):
