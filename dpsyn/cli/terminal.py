@@ -324,7 +324,7 @@ def _all_read(inputs: Sequence[Path]) -> Iterator[Path]:
         from dpsyn.data.in_place import files_in
 
         with suppress(DataError):  # which is said when it is read
-            for file in map(Path, files_in(folder)):
+            for file in map(Path, files_in(folder)[0]):
                 yield from (file, file.parent)
 
 

@@ -39,11 +39,19 @@ from dpsyn.data.read import (
     unreadable,
 )
 from dpsyn.domain import Domain
+from dpsyn.domain import listed as in_short
 from dpsyn.errors import DataError, quoted
 from dpsyn.notation import counted
 from dpsyn.table import Table
 
 _NO_DATA = (".", "_")
+_LOGS = {
+    "_delta_log": "Delta",
+    "metadata/v[0-9]*.metadata.json": "Iceberg",
+    "metadata/[0-9]*-*.metadata.json": "Iceberg",
+    ".hoodie": "Hudi",
+}
+"""Which of its files are a table's present rows, and of what kind it is; the others hold rows that are no more."""
 _MOST_FILES = 20_000
 """Of all kinds, in a folder of Parquet files."""
 _MOST_GROUPED = 1_000_000
@@ -119,9 +127,10 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
         )
     path = Path(source)
     if os.path.isdir(path):
-        files = files_in(path)
+        files, others = files_in(path)
         table, dropped = _opened(Files(files, path.name), name or path.name, domain, columns, wide)
-        return replace(table, notes=(*table.notes, *_by_folders(path, files, table.engine.schema.names))), dropped
+        more = (*_not_read(path, others), *_by_folders(path, files, table.engine.schema.names))
+        return replace(table, notes=(*table.notes, *more)), dropped
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
     try:
@@ -141,22 +150,29 @@ def is_data(name: str) -> bool:
     return name.lower().endswith(PARQUET_NAMES) and not name.startswith(_NO_DATA)
 
 
-def files_in(folder: Path) -> list[str]:
-    """The files in a folder and in those inside it that are data (:func:`is_data`); folders of such names are none.
+def files_in(folder: Path) -> tuple[list[str], list[str]]:
+    """The files in a folder and in those inside it that are data (:func:`is_data`), and others that are not empty; folders
+    of such names are none.
 
     Links are followed, and each folder and each file is taken once, whatever names it has.
 
     Raises:
-        DataError: there is none, a folder cannot be read, or there are too many files to look through.
+        DataError: there is none, a folder cannot be read or is of a table with a log of its files, or there are too many
+            files to look through.
     """
+    for place in folder.resolve().parents:
+        _check_log(place, folder)
+    start = _status(folder)
     found: list[Path] = []
-    looked, waiting, seen = 0, [folder], {_status(folder)[1]}
+    others: dict[tuple[int, int], Path] = {}
+    looked, waiting, seen = 0, [folder], {(start.st_dev, start.st_ino)}
     while waiting:
         place = waiting.pop()
         try:
             entries = sorted(place.iterdir())
         except OSError as error:
             raise unreadable(place, error) from error
+        _check_log(place, place)
         looked += len(entries)
         if looked > _MOST_FILES:
             raise DataError(
@@ -165,23 +181,40 @@ def files_in(folder: Path) -> list[str]:
         for path in entries:
             if path.name.startswith(_NO_DATA):
                 continue
-            mode, mark = _status(path)
-            inside = stat.S_ISDIR(mode)
-            if (inside or (stat.S_ISREG(mode) and is_data(path.name))) and mark not in seen:
+            status = _status(path)
+            mark, inside = (status.st_dev, status.st_ino), stat.S_ISDIR(status.st_mode)
+            read = inside or (stat.S_ISREG(status.st_mode) and is_data(path.name))
+            if read and mark not in seen:
                 seen.add(mark)
                 (waiting if inside else found).append(path)
+            elif not read and status.st_size:
+                others[mark] = path
     if not found:
-        raise DataError(f"the folder {str(folder)!r} holds no Parquet file")
-    return sorted(map(str, found))
+        raise DataError(f"the folder {str(folder)!r} holds no Parquet file, whose name ends in .parquet or .pq")
+    return sorted(map(str, found)), sorted(str(path) for mark, path in others.items() if mark not in seen)
 
 
-def _status(path: Path) -> tuple[int, tuple[int, int]]:
-    """The mode of what a path leads to, and which it is, whatever its names are."""
+def _check_log(place: Path, named: Path) -> None:
+    """Refuse a folder in a table whose log lies in ``place``."""
+    if kind := next((kind for log, kind in _LOGS.items() if any(place.glob(log))), None):
+        raise DataError(
+            f"the folder {str(named)!r} is of {kind}, and its files may hold rows that were deleted or replaced: read the "
+            f"table with a library for {kind}, and write its rows as Parquet into a folder elsewhere"
+        )
+
+
+def _status(path: Path) -> os.stat_result:
+    """Of what a path leads to."""
     try:
-        found = path.stat()
+        return path.stat()
     except OSError as error:
         raise unreadable(path, error) from error
-    return found.st_mode, (found.st_dev, found.st_ino)
+
+
+def _not_read(folder: Path, others: Sequence[str]) -> tuple[str, ...]:
+    """A note on files whose names are not those of Parquet files."""
+    names = in_short((quoted(os.path.relpath(file, folder)) for file in others), 3)
+    return (f"Left out, since only names that end in .parquet or .pq are read in a folder: {names}.",) if others else ()
 
 
 def _by_folders(folder: Path, files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

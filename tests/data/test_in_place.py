@@ -785,6 +785,50 @@ def test_links_in_a_folder_are_followed_and_rows_count_once(tmp_path: Path) -> N
         dpsyn.read_table(here)
 
 
+LOGS = [
+    "_delta_log/0.json",
+    "metadata/v2.metadata.json",
+    "metadata/00003-9c12d441-03fe.gz.metadata.json",
+    ".hoodie/x.commit",
+]
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("named", ["", "people", "people/data", "people/data/region=north"])
+def test_files_of_a_table_with_a_log_are_not_taken_for_its_rows(log: str, named: str, tmp_path: Path) -> None:
+    files = tmp_path / "people" / "data" / "region=north"
+    files.mkdir(parents=True)
+    pd.DataFrame({"x": ["a", "b"]}).to_parquet(files / "1.parquet")
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "people.metadata.json").write_text("{}")
+    assert dpsyn.read_table(tmp_path / named).n == 2
+    (tmp_path / "people" / log).parent.mkdir()
+    (tmp_path / "people" / log).write_text("{}")
+    with pytest.raises(DataError, match=r"is of (Delta|Iceberg|Hudi), and .* deleted or replaced: read the table with"):
+        dpsyn.read_table(tmp_path / named)
+
+
+def test_files_that_a_folder_of_parquet_holds_besides_are_told(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": ["a", "b"]})
+    (tmp_path / "more").mkdir()
+    for name in ("a.parquet", "b.pq", "c.parq", "more/part-1"):
+        frame.to_parquet(tmp_path / name)
+    for name in ("_SUCCESS", ".part.crc", "made.csv"):
+        (tmp_path / name).write_text("" if name == "made.csv" else "1")
+    (tmp_path / "link").symlink_to("a.parquet")
+    table = dpsyn.read_table(tmp_path)
+    assert table.n == 4
+    (note,) = table.notes
+    assert note == "Left out, since only names that end in .parquet or .pq are read in a folder: 'c.parq', 'more/part-1'."
+    for i in range(5):
+        (tmp_path / f"d.parquet.{i}").write_text("1")
+    assert dpsyn.read_table(tmp_path).notes[0].endswith(": 'c.parq', 'd.parquet.0', 'd.parquet.1' and 4 more.")
+    for name in ("link", "a.parquet", "b.pq"):
+        (tmp_path / name).unlink()
+    with pytest.raises(DataError, match=r"holds no Parquet file, whose name ends in \.parquet or \.pq"):
+        dpsyn.read_table(tmp_path)
+
+
 def test_a_parquet_file_whose_name_is_no_unicode_is_read_or_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.parquet").write_bytes(pd.DataFrame({"x": ["a", "b"]}).to_parquet())
     path = (tmp_path / "rows.parquet").rename(tmp_path / os.fsdecode(b"rows\xff.parquet"))
