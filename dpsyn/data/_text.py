@@ -40,7 +40,9 @@ _MARKUP = (
 )
 _FEW = 8
 _DOS_END = b"\x1a"
-_DECLARATION = re.compile(rb'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
+_MARKS = re.compile(rb"\A(?:\xef\xbb\xbf)+")
+"""One, or as many as there were tools that put one before the others."""
+_DECLARATION = re.compile(rb'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)(?:\xef\xbb\xbf)*', re.IGNORECASE)
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r") | {127})
 _EIGHT_BIT = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 
@@ -234,10 +236,11 @@ class _Survey:
 
 
 def _blocks(raw: Open, encoding: str) -> Iterator[bytes]:
-    """The bytes, without the byte order mark of UTF-8 (which a file in another eight-bit encoding may have, too)."""
-    mark = codecs.BOM_UTF8 if encoding == "utf-8" or encoding in _EIGHT_BIT else b""
+    """The bytes, without byte order marks of UTF-8 (which a file in another eight-bit encoding may have, too)."""
     with raw() as stream:
-        block = stream.read(_BLOCK).removeprefix(mark)
+        block = stream.read(_BLOCK)
+        if encoding == "utf-8" or encoding in _EIGHT_BIT:
+            block = _MARKS.sub(b"", block)
         while block:
             yield block
             block = stream.read(_BLOCK)
@@ -254,7 +257,7 @@ def _as_utf8(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         following = next(blocks, b"")
         try:
             text = decoder.decode(block, not following)
-            written = (text.removeprefix("\ufeff") if start else text).encode("utf-8")
+            written = (text.lstrip("\ufeff") if start else text).encode("utf-8")
         except UnicodeError as error:
             said = f"the file starts as {encoding.upper()} text but is damaged ({error}); save it again as UTF-8"
             raise DataError(said) from error

@@ -47,6 +47,16 @@ def test_what_was_written_is_read(rows: list[list[str]], separator: str, ending:
     assert cells == [[row[j].strip() for row in rows] for j in range(len(names))]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("start", ["\ufeff\ufeff", "\ufeff\ufeff\ufeff", "\ufeff\ufeffsep=;\n", "sep=;\n\ufeff"])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_marks_before_the_names_are_no_part_of_them(encoding: str, start: str, in_place: bool, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(f'{start}"a;b";c\nx;1\ny;2\n'.encode(encoding))
+    table = dpsyn.read_table(path, in_place=in_place)
+    assert (table.domain.names, table.domain["a;b"].categories) == (("a;b", "c"), ("x", "y"))
+
+
 @pytest.mark.parametrize("text", ["c\n\ufeffz\nz\n\ufeffz\n", '\ufeffc\n\ufeffz\nz\n"\ufeffz"\n'])
 def test_a_mark_that_begins_a_cell_is_part_of_it(text: str) -> None:
     assert read_delimited(text.encode())[1] == [["\ufeffz", "z", "\ufeffz"]]
