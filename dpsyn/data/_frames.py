@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -375,6 +376,11 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
     some = column.dropna()
     if found in ("decimal", "integer", "floating") or some.map(is_number).all():
         return _objects_of_numbers(name, column, weights)
+    if some.map(lambda v: isinstance(v, datetime.date)).any():
+        raise DataError(
+            f"column {quoted(name)} holds dates and other values; make all of them dates or all texts, or leave it out",
+            column=name,
+        )
     simple = some.map(lambda v: isinstance(v, str | bool | int | float | np.generic))
     if not simple.all():
         raise _unusable(name, f"values of type {type(some[~simple].iloc[0]).__name__}")

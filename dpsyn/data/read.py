@@ -246,9 +246,9 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
                 raise DataError(f"the text cannot be written as UTF-8: {error}") from error
         if isinstance(content, bytes | bytearray | memoryview):
             return bytes(content), title
-    raise DataError(
-        f"cannot read a table from a {type(source).__name__}; hand in a path, bytes, an open file or a DataFrame"
-    )
+    usual = "a path, bytes, an open file or a DataFrame of pandas"
+    todo = "what its to_pandas() gives" if hasattr(source, "to_pandas") else usual
+    raise DataError(f"cannot read a table from a {type(source).__name__}; hand in {todo}")
 
 
 def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -263,6 +264,13 @@ def test_tabs_by_name(tmp_path: Path) -> None:
 def test_what_is_no_source_is_refused(source: object) -> None:
     with pytest.raises(DataError):
         dpsyn.read_table(source)
+
+
+def test_tables_of_other_libraries_are_told_to_become_frames() -> None:
+    table = pa.table({"x": ["a", "b"]})
+    with pytest.raises(DataError, match=r"from a Table; hand in what its to_pandas\(\) gives"):
+        dpsyn.read_table(table)
+    assert dpsyn.read_table(table.to_pandas()).n == 2
 
 
 def test_a_parquet_name_without_parquet_content(tmp_path: Path) -> None:

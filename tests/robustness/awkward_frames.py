@@ -113,6 +113,8 @@ NO_COLUMNS: dict[str, tuple[Callable[[], Any], str]] = {
     "arrays": (lambda: [np.array([1]), np.array([2])], "'x' holds values of type ndarray"),
     "frames": (lambda: objects(pd.DataFrame()), "'x' holds values of type DataFrame"),
     "any object": (lambda: [object()], "'x' holds values of type object"),
+    "dates and texts": (lambda: objects("x", DAY(2020, 1, 2)), "'x' holds dates and other values; make all of them dates"),
+    "timestamps and numbers": (lambda: objects(pd.Timestamp(NIGHT), 3.5), "'x' holds dates and other values"),
     "times of day": (lambda: [datetime.time(1)], "'x' holds values of type time"),
     "durations": (lambda: pd.to_timedelta([1], unit="D"), "'x' holds values of type timedelta"),
     "objects of durations": (lambda: objects(datetime.timedelta(1)), "'x' holds values of type timedelta"),
