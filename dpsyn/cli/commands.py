@@ -68,7 +68,9 @@ schema_file = click.option(
     type=click.Path(),
     help="The domain, as `dpsyn schema` writes it. Without it the domain is read off the rows.",
 )
-columns_named = click.option("--columns", help="The columns to keep, separated by commas.")
+columns_named = click.option(
+    "--columns", help="The columns to keep, separated by commas; names with commas in quotes, as in CSV."
+)
 sets = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another setting; may be given several times."
 )

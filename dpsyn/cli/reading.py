@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shlex
 import sys
@@ -31,6 +32,8 @@ STDIN = "-"
 
 def read(source: str, schema: str | None, columns: str | None, *, in_place: bool = False) -> AnyTable:
     """A table in memory; counted where it lies, if that is asked for or the source is a folder."""
+    if in_place and source == STDIN:
+        raise click.UsageError("standard input can be read once only: name a file for --in-place")
     if in_place or os.path.isdir(source):
         from dpsyn.data.in_place import open_in_place
 
@@ -121,7 +124,13 @@ def schema_of(path: str | None) -> Domain | None:
 
 
 def names_in(columns: str | None) -> list[str] | None:
-    return None if columns is None else [name.strip() for name in columns.split(",")]
+    """The names that a line of CSV holds."""
+    if columns is None:
+        return None
+    try:
+        return [name.strip() for name in next(csv.reader([columns], skipinitialspace=True, strict=True))]
+    except csv.Error as error:
+        raise click.UsageError(f"--columns {quoted(columns)}: write names as in CSV ({error})") from None
 
 
 def degrees_in(text: str) -> tuple[int, ...]:

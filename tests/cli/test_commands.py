@@ -503,6 +503,29 @@ def test_standard_input_is_one_thing(here: Path, words: str) -> None:
     assert not list(here.glob("x*"))
 
 
+@pytest.mark.parametrize("words", ["schema - --in-place", "generate - -o x.csv --in-place"])
+def test_standard_input_is_not_counted_in_place(here: Path, words: str) -> None:
+    rows = (here / "leute.csv").read_bytes()
+    assert "standard input can be read once only: name a file" in run(*words.split(), code=terminal.USAGE, stdin=rows).stderr
+    assert not list(here.glob("x*"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (' c , "a,b"', ("c", "a,b")),
+        ('"a,b", c', ("a,b", "c")),
+        ('5" pipe', ('5" pipe',)),
+        ('"say ""x"""', ('say "x"',)),
+    ],
+)
+def test_columns_are_named_as_in_csv(here: Path, columns: str, names: tuple[str, ...]) -> None:
+    pd.DataFrame({name: ["x", "y"] for name in ("a,b", "c", '5" pipe', 'say "x"')}).to_csv("odd.csv", index=False)
+    assert read_schema(run("schema", "odd.csv", "--columns", columns).stdout).names == names
+    for bad in ('"a,b', '"a,b"c', "a\nb"):
+        assert "write names as in CSV" in run("schema", "odd.csv", "--columns", bad, code=terminal.USAGE).stderr
+
+
 @pytest.mark.parametrize("words", ["schema -", "generate - -o x.csv", "verify -"])
 def test_where_standard_input_is_closed_nothing_is_read(here: Path, words: str) -> None:
     found = subprocess.run(
