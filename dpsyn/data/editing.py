@@ -213,6 +213,8 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
             if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
                 raise ValueError
             return float(np.datetime64(text, "D").astype(np.int64))
+        if "_" in text or not text.isascii():  # which are no numbers in files, either
+            raise ValueError
         value = float(text)
     except ValueError:
         expected = "a date such as 2024-01-31" if kind == "date" else "a number"

@@ -163,6 +163,8 @@ def test_the_table_can_be_encoded_over_an_edited_domain(full):
     ("column", "changes", "said"),
     [
         ("age", {"lower": "young"}, "'young' is not a number"),
+        ("age", {"lower": "1_0"}, "'1_0' is not a number"),
+        ("age", {"lower": "\N{ARABIC-INDIC DIGIT ONE}"}, "is not a number"),
         ("born", {"upper": "tomorrow-ish"}, "date such as"),
         ("born", {"lower": "1993-01-01T00:00Z"}, "date such as"),
         ("age", {"lower": "90", "upper": "10"}, "lower < upper"),
