@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -232,12 +233,10 @@ def audit(
         if not callable(run):
             raise ParameterError(field, run, "a function that gives the score of each of so many runs")
     total = checks.whole("runs", how.get("runs", RUNS), 10, 10_000_000)
-    confidence = checks.share("confidence", how.get("confidence", CONFIDENCE))
+    delta, confidence, claim, profile = _claimed(delta, how.get("confidence", CONFIDENCE), claim, profile)
     choosing_share, progress = checks.share("choosing_share", choosing_share), how.get("progress")
     if progress is not None:
         checks.function("progress", progress, checks.PROGRESS)
-    delta = checks.number("delta", delta, 0.0, below=1.0)
-    claim = None if claim is None else checks.number("claim", claim, 0.0)
     random = checks.generator("generator", how.get("generator")) or np.random.default_rng()
     choosing = min(max(round(total * choosing_share), 1), total - 1)
     scores: list[Floats] = []
@@ -265,7 +264,30 @@ def _scores(run: Scores, count: int, generator: np.random.Generator) -> Floats:
         raise ParameterError("scores", run, f"a function of the number of runs and a generator: {fault}") from fault
     if found.shape != (count,):
         raise ParameterError("scores", f"shape {found.shape}", f"one score for each of {count} runs")
+    if np.isnan(found).any():
+        raise ParameterError("scores", math.nan, "a number for each run")
     return found
+
+
+def _claimed(
+    delta: object, confidence: object, claim: object, profile: object
+) -> tuple[float, float, float | None, tuple[Claim, ...]]:
+    pairs, why = [], "pairs of an ε and a δ"
+    for pair in (checks.items("profile", pair, why) for pair in checks.items("profile", profile, why)):
+        if len(pair) != 2:
+            raise ParameterError("profile", pair, why)
+        pairs.append((checks.number("profile", pair[0], 0.0), checks.number("profile", pair[1], 0.0, below=1.0)))
+    delta, confidence = checks.number("delta", delta, 0.0, below=1.0), checks.share("confidence", confidence)
+    return delta, confidence, None if claim is None else checks.number("claim", claim, 0.0), tuple(pairs)
+
+
+def _pair(field: str, scores: object) -> tuple[Floats, Floats]:
+    why, parts = "scores on the first dataset and scores on the second one, at least one number each", []
+    with suppress(Exception):  # whatever an array of the caller's raises
+        parts = [np.asarray(part, dtype=np.float64) for part in checks.items(field, scores, why)]
+    if len(parts) != 2 or any(part.ndim != 1 or not part.size or np.isnan(part).any() for part in parts):
+        raise ParameterError(field, scores, why)
+    return parts[0], parts[1]
 
 
 def profile_of(epsilon_at: Callable[[float], float], delta: float) -> list[Claim]:
@@ -285,21 +307,15 @@ def audit_scores(
     """The same from scores at hand: (on D, on D') for choosing the set, and others for the bound.
 
     Raises:
-        ParameterError: a score is no number, a part is empty, or δ or the confidence is out of range.
+        ParameterError: a score is no number, a part is empty, or a claim or the confidence is out of range.
     """
-    for _, each in ((claim, delta), *profile):
-        if not 0 <= each < 1:
-            raise ParameterError("delta", each, "a number with 0 <= delta < 1")
-    if not 0 < confidence < 1:
-        raise ParameterError("confidence", confidence, "a number strictly between 0 and 1")
-    for scores in (*choosing, *testing):
-        if not scores.size or np.isnan(scores).any():
-            raise ParameterError("scores", "none, or one that is no number", "at least one score in each part")
+    choosing, testing = _pair("choosing", choosing), _pair("testing", testing)
+    delta, confidence, claim, profile = _claimed(delta, confidence, claim, profile)
     # Two bounds share the error, so that both hold together with the confidence asked for.
     each_at = confidence if not profile else (1 + confidence) / 2
     before = len(choosing[0])
     found = _tested(_choose(choosing, delta, each_at), testing, delta, each_at, claim, before)
-    found = replace(found, trade_off=TradeOff.of(testing, confidence), profile=tuple(profile))
+    found = replace(found, trade_off=TradeOff.of(testing, confidence), profile=profile)
     if not profile:
         return found
     # Chosen with far more confidence than is asked for: of many claims and cuts the luckiest would be taken otherwise.

@@ -157,6 +157,9 @@ def test_progress_and_runs_in_chunks():
     assert told[-1] < 1
 
 
+WRONG_PROFILES = [1.0, None, [1.0], [(1.0,)], ["ab"], [(math.nan, 0.0)], [(-1.0, 0.0)], [(1.0, 1.0)], [(1.0, "0")]]
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -167,11 +170,29 @@ def test_progress_and_runs_in_chunks():
         ({"choosing_share": 0.0}, "choosing_share"),
         ({"first": lambda count, generator: np.ones(3)}, "scores"),
         ({"first": lambda count, generator: np.full(count, np.nan)}, "scores"),
+        *(({"profile": wrong}, "profile") for wrong in WRONG_PROFILES),
     ],
 )
 def test_wrong_input_names_the_field(changes, field):
     with pytest.raises(ParameterError) as caught:
         audit(**({"first": laplace(0), "second": laplace(1), "runs": 100} | changes))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *((field, value) for field in ("delta", "confidence", "claim") for value in ("1", math.nan, -1.0, math.inf)),
+        *(("profile", value) for value in WRONG_PROFILES),
+        *(("choosing", value) for value in (None, ([1.0], []), ([1.0], ["a"]), ([1.0],), ([[1.0]], [1.0]), (1.0, 2.0))),
+        ("testing", ([1.0], [math.nan])),
+    ],
+)
+def test_scores_at_hand_are_checked_as_runs_are(field, wrong):
+    given = {"choosing": ([1.0, 2.0], [0.0, 1.0]), "testing": ([1.0, 2.0], [0.0, 1.0])}
+    assert not audit_scores(**given, claim=1.0, profile=[[0.5, 0.1]]).refuted
+    with pytest.raises(ParameterError) as caught:
+        audit_scores(**(given | {field: wrong}))
     assert caught.value.field == field
 
 
