@@ -440,7 +440,7 @@ class Attribute:
         if not self.is_whole:
             return pd.Series(values, name=self.name)
         series = pd.Series(np.where(empty, 0, values).astype(np.int64), name=self.name)
-        return series.astype("Int64").mask(empty) if self.missing else series
+        return series.astype("Int64").mask(empty) if self.missing or empty.any() else series
 
     def _numbers(self, values: object) -> npt.NDArray[np.float64]:
         if not self.is_binned:

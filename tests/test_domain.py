@@ -197,6 +197,14 @@ def test_numbers_without_a_unit_are_counted_as_they_are():
     assert plain.from_units(np.array([0.3, 7])).tolist() == [0.3, 1]
 
 
+@pytest.mark.parametrize("of", [{}, {"unit": 0.5}, {"integer": True}, {"kind": "date"}])
+@pytest.mark.parametrize("missing", [True, False])
+def test_no_number_is_missing_whatever_the_column_may_have(of: dict[str, Any], missing: bool) -> None:
+    attribute = Attribute(**{"name": "x", "kind": "numeric", "lower": 18, "upper": 89, "missing": missing, **of})
+    for column in (attribute.from_numbers(np.array([np.nan, 20])), attribute.from_units(np.array([np.nan, 40]))):
+        assert column.isna().tolist() == [True, False]
+
+
 def test_whole_numbers_and_the_unit_1_are_one_thing():
     old = {"name": "x", "kind": "numeric", "missing": False, "public": True, "lower": 0, "upper": 9, "bins": 3}
     whole, any_number, day = (
