@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling._solve import Matched
@@ -65,9 +66,10 @@ class Neighbours:
         self.sparse_statistics = basis.sparse_means(table.codes)
         self._known = {_row(codes) for codes in self.rows}
 
-    def check(self, change: Change, neighbouring: Neighbouring) -> None:
-        """Raise ParameterError unless the change makes a neighbour."""
-        removed, added = change.removed, change.added
+    def checked(self, change: Change, neighbouring: Neighbouring) -> Change:
+        """The change in plain numbers; raises ParameterError unless it makes a neighbour."""
+        checks.instance("change", change, Change, "a Change, the rows removed and added")
+        removed, added = self._codes("removed", change.removed), self._codes("added", change.added)
         wanted = {"replace_one": ((True, True),), "add_remove": ((True, False), (False, True))}[neighbouring]
         if (removed is not None, added is not None) not in wanted:
             means = "a row removed and a row added" if neighbouring == "replace_one" else "one row removed, or one added"
@@ -76,11 +78,18 @@ class Neighbours:
             raise ParameterError("removed", removed, "codes of a row of the table")
         if removed is not None and added is None and self.n < 2:
             raise ParameterError("removed", removed, "a table needs at least one row that stays")
-        fits = added is None or (
-            len(added) == len(self.sizes) and all(0 <= a < size for a, size in zip(added, self.sizes, strict=True))
+        return Change(removed, added)
+
+    def _codes(self, field: str, row: Row | None) -> Row | None:
+        why = f"codes of a row of the domain, below {self.sizes}"
+        codes = (
+            None if row is None else tuple(checks.whole(field, code, 0, why=why) for code in checks.items(field, row, why))
         )
-        if not fits:
-            raise ParameterError("added", added, f"codes of a row of the domain, below {self.sizes}")
+        if codes is not None and not (
+            len(codes) == len(self.sizes) and all(code < size for code, size in zip(codes, self.sizes, strict=True))
+        ):
+            raise ParameterError(field, row, why)
+        return codes
 
     def after(self, change: Change) -> tuple[Floats, Floats]:
         """Statistics of the neighbour, and those in the basis of indicators; each of shape (C,)."""

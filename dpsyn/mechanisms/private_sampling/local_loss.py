@@ -178,7 +178,8 @@ class LossMeter:
             ParameterError: the change does not make a neighbour of this table.
             SolverError: no density was found for the neighbour.
         """
-        self.neighbours.check(change, self.neighbouring)
+        change = self.neighbours.checked(change, self.neighbouring)
+        measure_uncertainty = checks.flag("measure_uncertainty", measure_uncertainty)
         problem = self.densities.problem(*self.neighbours.after(change))
         matched = match(problem, start=self._matched)
         if matched.failed:

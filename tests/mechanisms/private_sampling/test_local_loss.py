@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -229,6 +231,34 @@ def test_wrong_changes_and_searches() -> None:
         meter.search("everything")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"at least 1|from 1 to"):
         meter.search(tries=0)
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "settings"),
+    [
+        ("change", None, {}),
+        ("change", ((0, 0), (1, 1)), {}),
+        ("removed", Change(0, (1, 1)), {}),  # type: ignore[arg-type]
+        ("removed", Change((0, math.nan), (1, 1)), {}),  # type: ignore[arg-type]
+        ("added", Change((0, 0), 1), {}),  # type: ignore[arg-type]
+        ("added", Change((0, 0), (0.5, 1)), {}),  # type: ignore[arg-type]
+        ("added", Change((0, 0), (True, 1)), {}),
+        ("measure_uncertainty", Change((0, 0), (1, 1)), {"measure_uncertainty": "abc"}),
+    ],
+)
+def test_what_is_no_change_is_refused_by_name(field: str, change: Any, settings: dict[str, Any]) -> None:
+    meter = LossMeter(PrivateSampling(), _table([[0, 0], [1, 2]], 2, 3))
+    with pytest.raises(ParameterError) as caught:
+        meter.loss(change, **settings)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("row", [list, np.array, partial(np.array, dtype=np.int8)])
+def test_codes_may_stand_in_any_sequence(row: Callable[[Sequence[int]], Any]) -> None:
+    meter = LossMeter(PrivateSampling(), _table([[0, 0], [1, 2]], 2, 3))
+    change = Change((0, 0), (1, 1))
+    found = meter.loss(Change(row(change.removed), row(change.added)))  # type: ignore[arg-type]
+    assert (found.change, found.loss) == (change, meter.loss(change).loss)
 
 
 def test_large_problems_are_refused_with_the_number_that_fits() -> None:
