@@ -89,7 +89,13 @@ def staged(share: float, budget: Budget, spec: PrivacySpec, domain: Domain, n: i
 
     A neighbour moves so many counts by 1 (:meth:`Histograms.moved`), whichever were asked for before. So Laplace noise of
     scale moved/ε' is ε'-DP, Gaussian noise with σ² = moved/(2ρ') is ρ'-zCDP, and both add up under adaptive composition.
+
+    Raises:
+        ParameterError: ``share`` is no number from 0 to 1, which is left out, or one of the others is something else.
     """
+    share = checks.number("share", share, 0.0, below=1.0)
+    for field, value, kind in (("budget", budget, Budget), ("spec", spec, PrivacySpec), ("domain", domain, Domain)):
+        checks.instance(field, value, kind, f"an object of the class {kind.__name__}")
     histograms = Histograms.of(domain) if share else None
     if histograms is None:
         return Stage(domain, budget), budget

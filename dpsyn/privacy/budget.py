@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -42,7 +43,8 @@ class Budget:
 
     @classmethod
     def of(cls, spec: PrivacySpec) -> Budget:
-        """All that a specification allows."""
+        """All that a specification allows; raises ParameterError where it is none."""
+        checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
         moved = 2 if spec.neighbouring == "replace_one" else 1
         if spec.delta == 0:
             return cls(spec.epsilon * (1 - _ROUNDING), "laplace", moved)
@@ -141,7 +143,13 @@ def last_release(budget: Budget, moved: int) -> SingleRelease:
 
 
 def single_release(spec: PrivacySpec, moved: int) -> SingleRelease:
-    """The noise of least deviation on counts of which a neighbour moves so many by 1 at most: Laplace, or Gaussian."""
+    """The noise of least deviation on counts of which a neighbour moves so many by 1 at most: Laplace, or Gaussian.
+
+    Raises:
+        ParameterError: they are no specification and no number of counts.
+    """
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
+    moved = checks.whole("moved", moved)
     laplace = SingleRelease("laplace", moved / spec.epsilon * (1 + _ROUNDING), "pure", moved)
     if spec.delta == 0:
         return laplace

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.zcdp import zcdp_rho
 
@@ -43,11 +44,23 @@ class Moved:
         count: N, how many coordinates move.
         step: v, by how much each moves.
         weight: their noise has the scale σ/√weight.
+
+    Raises:
+        ParameterError: one of them is no whole number, or below 0 (the weight: below 1).
     """
 
     count: int
     step: int = 1
     weight: int = 1
+
+    def __post_init__(self) -> None:
+        for field, least in (("count", 0), ("step", 0), ("weight", 1)):
+            object.__setattr__(self, field, checks.whole(field, getattr(self, field), least))
+
+
+def _all(moved: object) -> list[Moved]:
+    why = "a list of Moved(count, step, weight)"
+    return [checks.instance("moved", part, Moved, why) for part in checks.items("moved", moved, why)]
 
 
 def continuous_delta(mu: float, epsilon: float) -> float:
@@ -91,7 +104,13 @@ def discrete_delta(moved: Sequence[Moved], scale: float, epsilon: float) -> floa
 
     Exact up to :data:`_ALLOWANCE`, which is added, so the answer is never too small. 1.0 where the lattice would be too
     long.
+
+    Raises:
+        ParameterError: the scale is no positive number, ε is none from 0, or ``moved`` is something else.
     """
+    moved, epsilon = _all(moved), checks.number("epsilon", epsilon, 0.0)
+    # Scales beyond these need a lattice that is too long, or are too narrow for one.
+    scale = min(max(checks.number("scale", scale, above=0.0), checks.SMALLEST_SCALE), checks.LARGEST_SCALE)
     base = 1 / (2 * scale**2)
     # Loss in units of 1/(2σ²): Σ_g weight_g (N_g v_g² - 2 v_g S_g); S_g enters with the dilation 2 weight_g v_g.
     parts = [(part.count, 2 * part.weight * part.step, scale / math.sqrt(part.weight)) for part in moved if part.count]
@@ -135,8 +154,10 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
         σ, and ``"exact"`` or ``"zcdp"``.
 
     Raises:
-        ParameterError: δ = 0.
+        ParameterError: δ = 0, ε is no number from 0 to 1e100, or nothing moves.
     """
+    moved, epsilon = _all(moved), checks.number("epsilon", epsilon, 0.0, checks.LARGEST_SCALE)
+    delta = checks.number("delta", delta, above=0.0, below=1.0, why="Gaussian noise gives no pure differential privacy")
     length = math.sqrt(sum(part.count * part.weight * part.step**2 for part in moved))
     if length == 0:
         raise ParameterError("moved", tuple(moved), "at least one coordinate that moves")

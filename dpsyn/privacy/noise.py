@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
 
 Integers = npt.NDArray[np.int64]
@@ -55,9 +56,10 @@ class NoiseSource:
         With ``scale`` = L1 sensitivity / ε this is ε-DP.
 
         Raises:
-            ParameterError: ``scale`` is above 2^62, or no positive number.
+            ParameterError: ``scale`` is above 2^62, or no positive number; ``values`` are no array of whole numbers.
         """
-        _check_scale(scale, _LARGEST)
+        _check(values)
+        scale = _scale(scale, _LARGEST)
         if self.seeded:
             success = -math.expm1(-1 / scale)
             noise = self.generator.geometric(success, values.shape) - self.generator.geometric(success, values.shape)
@@ -72,9 +74,10 @@ class NoiseSource:
         With ``scale`` = L2 sensitivity / √(2ρ) this is ρ-zCDP (Canonne, Kamath, Steinke 2020).
 
         Raises:
-            ParameterError: ``scale`` is above 2^62, or no positive number.
+            ParameterError: ``scale`` is above 2^62, or no positive number; ``values`` are no array of whole numbers.
         """
-        _check_scale(scale, _LARGEST)
+        _check(values)
+        scale = _scale(scale, _LARGEST)
         if self.seeded:
             return values + _discrete_gaussian(self.generator, scale, values.size).reshape(values.shape)
         dp, domain = _opendp()
@@ -90,9 +93,11 @@ class NoiseSource:
         fit the grid's integers and are clipped there, which moves no two values apart.
 
         Raises:
-            ParameterError: ``scale`` is so small that a step of its grid is no normal double.
+            ParameterError: ``scale`` is so small that a step of its grid is no normal double; ``values`` are no array of
+                finite numbers.
         """
-        _check_scale(scale)
+        _check(values, "iuf")
+        scale = _scale(scale)
         if self.seeded:
             return values + self.generator.normal(0.0, scale, values.shape)
         step = scale * _GRID
@@ -106,8 +111,12 @@ class NoiseSource:
 
         With ``scale`` = 2·(how far a neighbour moves a score)/ε this is ε-DP (McSherry, Talwar 2007) and (ε²/8)-zCDP.
         Scores beyond ±2^62 are taken for that, which moves no two apart.
+
+        Raises:
+            ParameterError: ``scale`` is no positive number; ``scores`` are no vector of whole numbers.
         """
-        _check_scale(scale)
+        _check_scores(scores)
+        scale = _scale(scale)
         if self.seeded:
             return int(np.argmax(scores / scale + self.generator.gumbel(size=scores.shape)))
         dp, domain = _opendp()
@@ -121,8 +130,12 @@ class NoiseSource:
 
         Exact and quick where there are many: a position that is drawn evenly is taken with probability
         exp(-(max - scores_i)/scale), or another one is drawn.
+
+        Raises:
+            ParameterError: as :meth:`exponential_choice`; ``scale`` or ``count`` is no whole number.
         """
-        _check_scale(scale)
+        _check_scores(scores)
+        scale, count = checks.whole("scale", scale, 1, checks.LARGEST_COUNT), checks.whole("count", count, 0)
         gaps = scores.max() - scores
         if scale > _LARGEST_WHOLE_SCALE:
             gaps, scale = np.zeros_like(gaps), 1
@@ -136,13 +149,28 @@ class NoiseSource:
         return found[:count]
 
 
-def _check_scale(scale: float, most: float = math.inf) -> None:
-    if not (math.isfinite(scale) and scale > 0):
-        raise ParameterError("scale", scale, "a finite number > 0")
+def _check(values: Any, kinds: str = "iu") -> None:
+    why = f"an array of {'finite' if 'f' in kinds else 'whole'} numbers"
+    checks.instance("values", values, np.ndarray, why)
+    if values.dtype.kind not in kinds or not np.isfinite(values).all():
+        raise ParameterError("values", values, why)
+
+
+def _check_scores(scores: Any) -> None:
+    why = "a vector of at least one whole number"
+    checks.instance("scores", scores, np.ndarray, why)
+    whole = scores.dtype.kind in "iu" or all(type(score) is int for score in scores.tolist())  # or of more than 64 bits
+    if scores.ndim != 1 or not scores.size or not whole:
+        raise ParameterError("scores", scores, why)
+
+
+def _scale(scale: float, most: float = math.inf) -> float:
+    scale = checks.number("scale", scale, above=0.0)
     if scale > most:
         raise ParameterError(
             "scale", scale, f"at most {most:.3g}, which whole numbers of 64 bits can carry; raise epsilon or its share"
         )
+    return scale
 
 
 def _opendp() -> tuple[Any, Any]:

@@ -224,3 +224,22 @@ def test_a_stage_says_the_deviation_of_its_noise_and_one_that_spends_nothing_lea
     spec = dpsyn.PrivacySpec(2.0, 1e-5)
     assert staged_before(0.0, spec, DOMAIN, 50)[1] == spec
     assert staged_before(0.3, spec, DOMAIN, 50)[1].epsilon == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize(
+    ("at", "wrong"),
+    [
+        *((0, wrong) for wrong in (None, "0.3", np.nan, -0.1, 1.0, True)),
+        (1, 1.0),
+        (2, 1.0),
+        (2, None),
+        (3, None),
+        (3, ["a"]),
+    ],
+)
+def test_a_stage_of_something_else_is_refused(at, wrong):
+    spec = dpsyn.PrivacySpec(2.0)
+    given = [0.3, Budget.of(spec), spec, DOMAIN, 50]
+    with pytest.raises(ParameterError) as caught:
+        staged(*given[:at], wrong, *given[at + 1 :])
+    assert caught.value.field == ("share", "budget", "spec", "domain")[at]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpsyn.errors import ParameterError
 from dpsyn.privacy.budget import Budget, SingleRelease, last_release, single_release
 from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
@@ -112,3 +113,20 @@ def test_what_a_release_costs_and_by_which_argument() -> None:
         assert (last.noise, last.argument, last.moved) == (budget.noise, argument, 6)
         assert last.cost == pytest.approx(0.25, rel=1e-11)
         assert last.cost < 0.25
+
+
+@pytest.mark.parametrize(
+    ("field", "spec", "moved"),
+    [
+        ("spec", 1.0, 1),
+        ("spec", None, 1),
+        *(("moved", PrivacySpec(1.0), wrong) for wrong in (np.nan, "2", 0, -1, 1.5, True)),
+    ],
+)
+def test_a_single_release_of_something_else_is_refused(field: str, spec: Any, moved: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        single_release(spec, moved)
+    assert caught.value.field == field
+    if field == "spec":
+        with pytest.raises(ParameterError, match="spec = "):
+            Budget.of(spec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,3 +202,45 @@ def test_the_law_of_noise_that_is_as_narrow_as_the_lattice_allows(moved: list[Mo
     scale = 0.75 * math.sqrt(max(part.weight for part in moved))
     exact = by_convolution(moved, scale, epsilon)
     assert exact + 5e-14 < discrete_delta(moved, scale, epsilon) < exact + 2e-13
+
+
+ONE = [Moved(1)]
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [(field, wrong) for field in ("count", "step", "weight") for wrong in (-1, 1.5, "a", math.nan, True)] + [("weight", 0)],
+)
+def test_what_moves_is_counted(field: str, wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=f"^{field} = "):
+        Moved(**{"count": 1, field: wrong})
+
+
+@pytest.mark.parametrize(
+    ("field", "moved", "scale", "epsilon", "delta"),
+    [
+        *(("moved", wrong, 3.0, 1.0, 1e-5) for wrong in (None, 2, Moved(2), [2], ["a"])),
+        *(("scale", ONE, wrong, 1.0, None) for wrong in (0, -3.0, math.nan, math.inf, None, "3", 10**400)),
+        *(("epsilon", ONE, 3.0, wrong, 1e-5) for wrong in (-1.0, math.nan, math.inf, None, "1", 10**400)),
+        *(("delta", ONE, None, 1.0, wrong) for wrong in (0.0, 1.0, math.nan, None, "1", [])),
+    ],
+)
+def test_what_noise_costs_is_asked_in_numbers(field: str, moved: Any, scale: Any, epsilon: Any, delta: Any) -> None:
+    calls = [lambda: discrete_delta(moved, scale, epsilon)] * (field != "delta")
+    calls += [lambda: gaussian_scale(moved, epsilon, delta)] * (field != "scale")
+    for call in calls:
+        with pytest.raises(ParameterError, match=f"^{field} = "):
+            call()
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e-101, 1e101, 1e200, 1.7e308, 10**300])
+def test_a_scale_of_any_size_is_out_of_reach_of_a_lattice(scale: float) -> None:
+    assert discrete_delta([Moved(2**53, 2**53, 2**53)], scale, 1.0) == discrete_delta(ONE, scale, 1.0) == 1.0
+    assert discrete_delta([], scale, 1.0) == 1e-13
+
+
+def test_no_epsilon_at_all_and_the_largest_have_a_scale() -> None:
+    assert gaussian_scale(ONE, 0, 1e-5)[0] > gaussian_scale(ONE, 1e-100, 1e-5)[0] * (1 - 1e-6) > 0
+    assert 0 < gaussian_scale(ONE, 1e100, 1e-5)[0] < 1e-49
+    with pytest.raises(ParameterError, match=r"^epsilon = "):
+        gaussian_scale(ONE, 1.1e100, 1e-5)

@@ -345,3 +345,43 @@ def test_a_seed_repeats_many_choices_and_without_one_no_generator_is_asked():
     for scale in (0, -1, math.inf):
         with pytest.raises(ParameterError, match="scale"):
             made.exponential_choices(scores, scale, 5)
+
+
+WHOLE, SOME = np.array([1, 2]), np.array([0.5, 2.0])
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(
+            (name, wrong)
+            for name in ("discrete_laplace", "discrete_gaussian")
+            for wrong in ([1, 2], 1, None, SOME, WHOLE > 1)
+        ),
+        *(("gaussian", wrong) for wrong in ([1.0], np.array([1.0, math.nan]), np.array([math.inf]), WHOLE.astype(object))),
+        *(
+            (name, wrong)
+            for name in ("exponential_choice", "exponential_choices")
+            for wrong in ([1, 2], SOME, WHOLE > 1, WHOLE[:0], WHOLE[:, None], np.array([1, None]), np.array(1))
+        ),
+    ],
+)
+def test_noise_is_added_to_arrays_of_numbers_alone(name, wrong, seeded):
+    made, further = source(seeded), [3] * (name == "exponential_choices")
+    assert np.all(np.isfinite(getattr(made, name)(WHOLE, 2, *further)))
+    with pytest.raises(ParameterError) as caught:
+        getattr(made, name)(wrong, 2, *further)
+    assert caught.value.field == ("scores" if "choice" in name else "values")
+    for scale in ("1", None, True, 10**400):
+        with pytest.raises(ParameterError, match="scale = "):
+            getattr(made, name)(WHOLE, scale, *further)
+
+
+@pytest.mark.parametrize(
+    ("field", "scale", "count"), [("scale", 1.5, 3), ("scale", 2.0, 3), ("count", 2, 1.5), ("count", 2, -1)]
+)
+def test_many_choices_take_whole_numbers(field, scale, count):
+    assert len(source(False).exponential_choices(WHOLE, 1, 0)) == 0
+    with pytest.raises(ParameterError, match=f"{field} = "):
+        source(False).exponential_choices(WHOLE, scale, count)
