@@ -58,11 +58,12 @@ class Offer:
     Attributes:
         name: registered name.
         refused: why it cannot run, or empty.
-        error: mean error of tables of two columns to expect, as far as it is known before a run, and whether it may be
-            "or more", or what it is caused by.
+        error: mean error of tables to expect, as far as it is known before a run, and whether it may be "or more", or what
+            it is caused by.
         rows: how many it makes, where rows cost budget.
         seconds: about how long a run takes, where it is known.
         impossible: the library's reason, where neither a larger ε nor more memory would help; or empty.
+        way: which tables these are: of two columns, or of one where there are no two.
     """
 
     name: str
@@ -71,11 +72,13 @@ class Offer:
     rows: int | None = None
     seconds: float | None = None
     impossible: str = ""
+    way: str = "two-way"
 
 
 def offers(current: Dataset, spec: PrivacySpec, names: Iterable[str] = MECHANISMS) -> list[Offer]:
     """Every mechanism, or some, with the settings that it has when nobody chooses any."""
-    return [_offer(name, current, spec) for name in names]
+    way = "two-way" if len(current.table.domain) > 1 else "one-way"
+    return [replace(_offer(name, current, spec), way=way) for name in names]
 
 
 def best_of(found: Sequence[Offer]) -> str:
@@ -146,22 +149,24 @@ def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """The three, and in a closed group the field; and what would help where the best of all is poor."""
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
     if any(offer.name == best and _is_poor(offer) for offer in found):
-        st.caption("Even the smallest error to expect may be large: more rows, a larger ε or fewer columns would help.")
+        fewer = ", a larger ε or fewer columns" if found[0].way == "two-way" else " or a larger ε"
+        st.caption(f"Even the smallest error to expect may be large: more rows{fewer} would help.")
     with st.expander("The field: other systems under the same budget", icon=":material/groups:", key="field_table"):
         _offers_table([offer for offer in found if offer.name in THE_FIELD], spec, best)
 
 
 def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """A line a mechanism: privacy, expected error, time."""
-    lines = ["| | privacy | two-way error to expect, settings as they come | time |", "|---|---|---|---|"]
+    way = found[0].way if found else Offer.way
+    lines = [f"| | privacy | {way} error to expect, settings as they come | time |", "|---|---|---|---|"]
     for offer in found:
         name = title(offer.name)
-        if offer.name == best and not offer.refused:
+        if offer.name == best and not offer.refused and offer.error is not None:
             name = f"**{name}** {':gray-badge[best of these]' if _is_poor(offer) else ':green-badge[recommended]'}"
         if offer.refused:
             lines.append(f"| {name} | :gray[{escape.markdown(offer.refused)}] | – | – |")
             continue
-        error = "known after a run" if offer.error is None else _error(*offer.error)
+        error = "known after a run" if offer.error is None else _error(offer, *offer.error)
         seconds = "seconds" if offer.seconds is None else duration(offer.seconds)
         rows = "" if offer.rows is None else f", {counted(offer.rows, 'row')}"
         lines.append(f"| {name} | ε = {spec.epsilon:g}{rows} | {error} | {seconds} |")
@@ -187,7 +192,7 @@ def error_in_words(offer: Offer) -> str:
     """The error to expect, by its name; empty where it is not known."""
     if offer.error is None:
         return ""
-    return f"{'' if offer.error[0] > _LOST else 'two-way error '}{_error(*offer.error)}"
+    return f"{'' if offer.error[0] > _LOST else f'{offer.way} error '}{_error(offer, *offer.error)}"
 
 
 def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
@@ -203,15 +208,17 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
         then = error(calibrated(mechanism.config, spec, learn))
     if then is None or percent(then[0], 3) == percent(now[0], 3):
         return ""
+    columns = "two columns" if len(learn.domain) > 1 else "one column"
     return (
-        f"The mean error to expect of tables of two columns is {percent(now[0], 3)} {now[1]}; a tenth more of ε would "
+        f"The mean error to expect of tables of {columns} is {percent(now[0], 3)} {now[1]}; a tenth more of ε would "
         f"make it {percent(then[0], 3)}."
     )
 
 
-def _error(error: float, bound: str) -> str:
+def _error(offer: Offer, error: float, bound: str) -> str:
     if error > _LOST:
-        return "pairs are mostly lost" if bound == "or more" else "noise may drown most pairs"
+        what = "pairs" if offer.way == "two-way" else "counts"
+        return f"{what} are mostly lost" if bound == "or more" else f"noise may drown most {what}"
     return f"{percent(error)} {bound}"
 
 

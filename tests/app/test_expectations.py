@@ -49,6 +49,14 @@ def test_a_tiny_table_is_warned_of(statistics):
     assert "times all the rows" in said
 
 
+def test_a_warning_of_one_column_names_no_remedy_that_it_has_not():
+    (said,) = warnings(calibrated(12, domain=categories(5), epsilon=0.01))
+    assert "On the cells of a table of 1 column it adds up" in said
+    assert said.endswith("left: drop bins, or raise ε.")
+    (said,) = warnings(calibrated(2, domain=categories(2), statistics="walsh", epsilon=0.01))
+    assert " goes on 1 average. " in said
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 @pytest.mark.parametrize("statistics", ["walsh", "contingency", "conjunctions"])
 def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, noise):

@@ -217,14 +217,40 @@ def test_a_share_link_keeps_what_is_read_off_these_rows_and_what_is_public() -> 
     assert share.described(applied(table(3), source="code book")) == {"data": "own"}
 
 
-@pytest.mark.parametrize(("error", "poor"), [(0.10, False), (0.11, True)])
-def test_a_poor_mechanism_is_not_recommended(error: float, poor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def said_of(found: list[Offer], best: str, monkeypatch: pytest.MonkeyPatch) -> str:
     said: list[str] = []
     for name in ("markdown", "caption"):
         monkeypatch.setattr(f"streamlit.{name}", said.append)
-    offers_tables([Offer("noisy_reweighting", error=(error, ""))], dpsyn.PrivacySpec(1.0), "noisy_reweighting")
-    text = " ".join(said)
+    offers_tables(found, dpsyn.PrivacySpec(1.0), best)
+    return " ".join(said)
+
+
+@pytest.mark.parametrize(("error", "poor"), [(0.10, False), (0.11, True)])
+def test_a_poor_mechanism_is_not_recommended(error: float, poor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = said_of([Offer("noisy_reweighting", error=(error, ""))], "noisy_reweighting", monkeypatch)
     assert ("recommended" in text, "best of these" in text, "fewer columns" in text) == (not poor, poor, poor)
+
+
+def test_what_is_known_after_a_run_only_is_not_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = said_of([Offer("private_sampling", refused="no"), Offer("dp_cda")], "dp_cda", monkeypatch)
+    assert "known after a run" in text
+    assert "badge" not in text
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 10.0])
+def test_one_column_is_judged_by_its_own_noise(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = read_table("\n".join(["fruit", *"abcde" * 40]).encode(), name="fruit.csv")
+    current = Dataset(table=full, full=full, target="fruit")
+    found, n = offered(current, epsilon), current.parts[0].n
+    error, _ = found["noisy_reweighting"].error or (np.nan, "")
+    # Five cells, each with discrete Gaussian noise, of which a table is off by half the sum.
+    mechanism = dpsyn.NoisyReweighting(degree=1).calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), full.domain, n)
+    assert error == pytest.approx(5 * np.sqrt(2 / np.pi) * mechanism.spreads.max() / n / 2, rel=1e-6)
+    text = said_of(list(found.values()), best_of(list(found.values())), monkeypatch)
+    assert ("recommended" in text, "best of these" in text) == (epsilon > 1, epsilon < 1)
+    assert ("noise may drown most counts" in text) == ("more rows or a larger ε would help" in text) == (epsilon < 1)
+    assert "one-way error to expect" in text
+    assert "two-way" not in text
 
 
 def test_dates_without_times_are_days() -> None:

@@ -12,7 +12,7 @@ from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism
-from dpsyn.notation import number
+from dpsyn.notation import counted, number
 
 _DROWNED = 2.0
 """Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
@@ -25,10 +25,11 @@ a point of a whole domain (Adult's eight columns: 6 s)."""
 
 
 def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
-    """Mean total variation that the noise alone causes in a table of two columns. The fit averages part of it away and adds
-    an error of its own, as do bins and rounding to rows. None where the largest tables that it releases are others."""
+    """Mean total variation that the noise alone causes in a table of two columns, or of one where there are no two. The fit
+    averages part of it away and adds an error of its own, as do bins and rounding to rows. None where the largest tables
+    that it releases are others."""
     degree, total = noise_on_tables(mechanism)
-    return (total / 2, "or less from noise") if total and degree == 2 else None
+    return (total / 2, "or less from noise") if total and degree == min(2, len(mechanism.domain)) else None
 
 
 def seconds(mechanism: NoisyReweightingMechanism) -> float:
@@ -51,7 +52,7 @@ def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
     noise = float(mechanism.spreads.max()) * mechanism.statistics.unit / mechanism.n
     sentence = (
         f"Noise of standard deviation {number(noise)} {'or less ' if len(set(mechanism.spreads)) > 1 else ''}"
-        f"goes on each of {mechanism.statistic_count:,} averages"
+        f"goes on {'' if mechanism.statistic_count == 1 else 'each of '}{counted(mechanism.statistic_count, 'average')}"
     )
     if isinstance(mechanism, ChoosingMechanism):
         sentence += f" of single columns; noisy scores choose up to {mechanism.most_chosen} tables of two columns"
@@ -61,13 +62,14 @@ def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
     degree, total = noise_on_tables(mechanism)
     if total <= _DROWNED:
         return [("caption", f"{sentence}.")]
-    columns = f"{degree} column{'' if degree == 1 else 's'}"
+    columns = counted(degree, "column")
+    remedies = f"{'lower the degree, ' * (degree > 1)}drop{' columns or' * (len(mechanism.domain) > 1)}"
     return [
         (
             "warning",
             f"{sentence}. On the cells of a table of {columns} it adds up to about {number(total, 2)} times "
-            "all the rows. Fitting averages part of it away, but little of the data will be left: lower the degree, "
-            "drop columns or bins, or raise ε.",
+            "all the rows. Fitting averages part of it away, but little of the data will be left: "
+            f"{remedies} bins, or raise ε.",
         )
     ]
 
