@@ -98,8 +98,6 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     if config is None:
         return Offer(name, "needs a column of classes")
     error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
-    if error is None and seconds is None:
-        return Offer(name)
     try:
         mechanism = _within_budget(config, spec, learn)
     except DpsynError as fault:
@@ -129,11 +127,13 @@ def _within_budget(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechan
 def _in_short(fault: DpsynError, config: Config, spec: PrivacySpec, learn: AnyTable) -> str:
     if isinstance(fault, TooLargeError):
         return "needs more memory than there is"
-    one = config.fewer_rows(1) if isinstance(fault, CalibrationError) else None
+    if not isinstance(fault, CalibrationError):
+        return "not possible for these columns"
+    one = config.fewer_rows(1)
     with suppress(DpsynError):
         if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
             return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
-    return "not possible for these columns"
+    return "not possible at this ε and δ"
 
 
 def long_wait(mechanism: Mechanism, unknown: str = "") -> str:

@@ -245,7 +245,7 @@ def test_wrong_input_names_the_field():
         audit_dp_cda(mixing(), pair="other")
     assert caught.value.field == "pair"
     domain = mixing().domain
-    estimated = dpsyn.DPCDA(target="class", rows=4).calibrate(dpsyn.PrivacySpec(2.0, 1e-5), domain, n=100)
+    estimated = dpsyn.DPCDA(target="class", rows=4).calibrate(dpsyn.PrivacySpec(20.0, 1e-5), domain, n=100)
     with pytest.raises(ParameterError) as caught:
         audit_dp_cda(estimated)
     assert caught.value.field == "class_sizes"

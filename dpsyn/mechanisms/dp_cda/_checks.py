@@ -10,6 +10,7 @@ from dpsyn import checks
 from dpsyn.cells import in_settings
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError, quoted
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 
 RowsBy = Literal["size", "equal"]
@@ -158,6 +159,24 @@ def check_count_noise(epsilon: float, scale: float) -> None:
             f"class counts cannot be released at epsilon = {epsilon:g}: their noise would have a scale of "
             f"{scale:.3g} records; epsilon = {enough} is the least, or state public class sizes"
         )
+
+
+def check_margin(epsilon: float, scale: float, margin: int, n: int, order_of_mixture: int) -> None:
+    """Raise if even a class of all n records is not known to hold more than l of them, unless noise happens to lift it.
+
+    A margin is at most the scale times ln(K/β), and below that by the scale times ln 2 at most.
+    """
+    most = n - margin - 1
+    if order_of_mixture <= most:
+        return
+    remedies = [f"order_of_mixture = {most} would do"] if most >= 1 else []
+    if order_of_mixture < n:
+        enough = rounded_up(epsilon * (margin + 1 + scale * math.log(2)) / (n - order_of_mixture), 3)
+        remedies.append(f"epsilon = {enough} would do for a class of all of them")
+    raise CalibrationError(
+        f"class counts lose a margin of {counted(margin, 'record')}, so that of n = {n:,} no class is known to hold more "
+        f"than {order_of_mixture}: {', or '.join([*remedies, 'state public class sizes'])}"
+    )
 
 
 def class_column(target: str, domain: Domain) -> Attribute:

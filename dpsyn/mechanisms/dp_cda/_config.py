@@ -16,6 +16,7 @@ from dpsyn.mechanisms.dp_cda._checks import (
     check_count_noise,
     check_delta,
     check_features,
+    check_margin,
     class_column,
     in_proportion,
     per_class,
@@ -155,7 +156,8 @@ class DPCDA(Config):
         same on D and D', and σ(c) is calibrated to just these, so that B_c is (ε₂, δ - β)-indistinguishable for every c ∈ E.
 
         Raises:
-            CalibrationError: δ = 0, or no noise reaches ε; the message names an ε that can be reached.
+            CalibrationError: δ = 0, no noise reaches ε, or n is public and the margin leaves no class of n records enough of
+                them; the message names an ε that can be reached.
             ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, another column has
                 a single value, or ``rows`` is None and n is not public.
         """
@@ -177,6 +179,8 @@ class DPCDA(Config):
         if known is not None and known < self.order_of_mixture:
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
+        if known is not None and budget.count_margin:
+            check_margin(spec.epsilon, budget.count_noise_scale, budget.count_margin, known, self.order_of_mixture)
         check_count_noise(spec.epsilon, budget.count_noise_scale)
         mechanism = DPCDAMechanism(
             config=self,

@@ -32,7 +32,10 @@ def calibrate(epsilon: float = 1.0, delta: float = 1e-5, **settings: Any) -> Any
         ({"order_of_mixture": 81, "class_sizes": 80}, "order_of_mixture = ", ParameterError),
         ({"order_of_mixture": 81, "class_sizes": {"a": 80, "b": 90, "c": 100}}, "order_of_mixture = ", ParameterError),
         ({"order_of_mixture": 81, "class_sizes": 80, "variant": "poisson"}, "order_of_mixture = ", ParameterError),
-        ({"order_of_mixture": N + 1}, "at most n = ", ParameterError),
+        ({"order_of_mixture": N + 1, "variant": "poisson"}, "at most n = ", ParameterError),
+        ({"order_of_mixture": N}, "order_of_mixture = ", CalibrationError),
+        ({"epsilon": 0.01}, "epsilon = ", CalibrationError),
+        ({"epsilon": 0.95, "count_share": 0.9, "order_of_mixture": N - 1}, "epsilon = ", CalibrationError),
         ({"rows": 2}, "at least ", ParameterError),
         ({"clip_norm": 0.0}, "> 0; ", ParameterError),
         ({"clip_norm": -1.0}, "> 0; ", ParameterError),
@@ -49,9 +52,7 @@ def calibrate(epsilon: float = 1.0, delta: float = 1e-5, **settings: Any) -> Any
 def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kind: type[Exception]) -> None:
     with pytest.raises(kind) as caught:
         calibrate(**settings)
-    (field,) = [key for key in ("order_of_mixture", "rows", "clip_norm", "delta", "epsilon") if key in settings][:1]
-    if "delta" in settings and "epsilon" in settings:
-        field = "epsilon"
+    (field,) = [key for key in ("epsilon", "order_of_mixture", "rows", "clip_norm", "delta") if key in settings][:1]
     last = str(caught.value).split(name)[-1]
     named = float(re.match(r"[0-9.e-]*[0-9]", last).group())  # type: ignore[union-attr]
     whole = field in ("order_of_mixture", "rows")
@@ -60,6 +61,15 @@ def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kin
         "proven",
         "real_arithmetic",
     )  # the latter where δ is below what floating point takes
+
+
+def test_a_margin_that_leaves_one_record_more_than_a_row_averages_is_enough() -> None:
+    margin = calibrate().budget.count_margin
+    assert calibrate(order_of_mixture=N - margin - 1).budget.count_margin == margin
+    with pytest.raises(CalibrationError, match=f"margin of {margin} records, so that of n = 300 no class"):
+        calibrate(order_of_mixture=N - margin)
+    spec, secret = dpsyn.PrivacySpec(0.01, 1e-5, "add_remove"), dpsyn.DPCDA(target="k", rows=30)
+    assert secret.calibrate(spec, DOMAIN, n=N).budget.count_margin > N  # no refusal may hang on a secret n
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, 0.0, -1.0])

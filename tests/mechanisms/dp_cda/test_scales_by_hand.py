@@ -207,7 +207,7 @@ def test_means_and_deviations_come_from_the_noisy_sums_alone(replaced: bool, mul
     codes = np.random.default_rng(1).uniform(-1, 1, (20, 4))
     frame = {f"x{j}": codes[:, j] for j in range(4)} | {"y": ["a"] * 20}
     table = dpsyn.read_table(pd.DataFrame(frame), domain=DOMAIN)
-    features = dpsyn.DPCDA(target="y").calibrate(SPEC, DOMAIN, 20).features
+    features = dpsyn.DPCDA(target="y", class_sizes=4).calibrate(SPEC, DOMAIN, 20).features
     found = release.run(Fixed(np.random.default_rng(0)), features, table)
     ((values, scale),) = handed
     # Numbers are rounded to steps of 2^-14, so that their sums are exact.
