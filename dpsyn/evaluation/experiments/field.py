@@ -67,13 +67,17 @@ def unfinished(grid: Grid, results: Sequence[CellResult]) -> set[float]:
 def frontier(points: Sequence[Point], waiting: Collection[float] = ()) -> list[Point]:
     """The best mean at every value, of the points that give what was asked for: the lower hull of the curves, or the upper
     one of a measure of which more is better. None at the values of ``waiting`` (:func:`unfinished`). Of equal ones the
-    system that is the best at the value before, too, or else longest at those that follow."""
+    system that is the best at the value before, too, or else longest at those that follow; nobody where all are equal at
+    every value."""
     fair = [point for point in points if point.fair and point.value not in waiting]
     sign = -1 if fair and is_rising(fair[0].measure) else 1
-    best = []
+    best, told_apart = [], False
     for value in sorted({p.value for p in fair}):
         there = [p for p in fair if p.value == value]
         best.append([p for p in there if sign * p.mean == min(sign * other.mean for other in there)])
+        told_apart |= len(there) == 1 or len(best[-1]) < len(there)
+    if not told_apart:
+        return []
     hull: list[Point] = []
     reign: set[str] = set()
     for at, tied in enumerate(best):
@@ -95,6 +99,8 @@ def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[fl
     open_at = f"{symbol} = {', '.join(short(value) for value in sorted(waiting))}"
     if not hull and waiting:
         return f"Not known yet at {open_at}: not every system has run there."
+    if not hull and any(p.fair for p in points):
+        return f"No system is better than another one: all are equal at every {symbol}."
     if not hull:
         return "No system gives what was asked for."
     reigns = [list(reign) for _, reign in groupby(hull, key=lambda p: p.label)]
