@@ -56,10 +56,11 @@ if advice is not None:
     st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
     lines = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
-    st.caption(
+    cost = (
         "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
-        f"columns, so costs add up to 200 %. {editor.WHEN}"
+        "columns, so costs add up to 200 %. "
     )
+    st.caption(f"{cost if len(current.table.domain) > 1 else ''}{editor.WHEN}")
     first, second = st.columns(2, gap="large")
     options = list(current.classes)
     target = first.selectbox(

@@ -146,6 +146,13 @@ def test_more_than_two_notes_are_folded_above_the_table(open_page, columns, fold
     assert any("costs add up to 200 %" in c.value for c in app.caption)
 
 
+def test_one_column_is_in_no_table_of_two(open_page):
+    app = open_page("data")
+    app.file_uploader(key="upload").upload("fruit.csv", b"fruit\n" + b"a\nb\n" * 6, "text/csv").run()
+    assert not app.exception
+    assert not any("200 %" in c.value for c in app.caption)
+
+
 def test_notes_are_about_the_columns_in_use(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
