@@ -63,6 +63,11 @@ def test_an_experiment_is_run_and_shown(open_page):
     assert not app.error
 
 
+def test_the_values_that_were_read_are_shown(open_page):
+    app = plan(quick(open_page), values="1,5; 3")
+    assert "At ε = 1, 3, 5." in [c.value for c in app.caption]
+
+
 def test_private_sampling_is_shown_with_what_it_would_need(open_page):
     app = plan(quick(open_page), mechanisms=["Private sampling"], repeats=1, values="1")
     app.button(key="lab_start").click().run()

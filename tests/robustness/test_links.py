@@ -249,4 +249,6 @@ def test_the_door_itself() -> None:
 def test_values_of_an_experiment_are_finite_numbers(text: str) -> None:
     with pytest.raises(DataError):
         values_of(text)
+    with pytest.raises(DataError, match="too large"):  # what was typed is not shown as another number
+        values_of("1, 1e400")
     assert all(map(math.isfinite, values_of("1, 2; 3e300")))

@@ -26,7 +26,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.records import plain_config
 from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE
-from dpsyn.notation import counted
+from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
 NO_TARGET = "— no column —"
@@ -61,7 +61,9 @@ def values_of(text: str) -> list[float]:
             found.append(float(word))
         except ValueError:
             found.append(math.nan)
-        if not math.isfinite(found[-1]):
+        if math.isinf(found[-1]):
+            raise DataError("one of the values is too large: write them as 0.3, 1, 3")
+        if math.isnan(found[-1]):
             raise DataError(f"{quoted(word[:40])} is no number: write them as 0.3, 1, 3")
     if len(found) > _MOST_VALUES:
         raise DataError(f"{len(found)} values are too many: take at most {_MOST_VALUES}")
@@ -205,6 +207,7 @@ def planner(current: visit.Dataset) -> None:
         count = len({cell.key for cell in grid.cells()})
         busy = visit.job() is not None
         label = f"Run {counted(count, 'cell')}"
+        st.caption(f"At {known[vary].symbol} = {', '.join(short(value) for value in planned.grid.values)}.")
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             planned.number = visit.next_number("experiment")
             state.add(planned)
