@@ -356,7 +356,10 @@ def conclude(reports: Mapping[str, Report]) -> None:
     st.markdown(f":material/arrow_forward: {escape.markdown(advice(reports))}")
     found = {name: {finding.about: finding for finding in conclusions(reports[name])} for name in ranking(reports)}
     kinds = [kind for kind in _ABOUT if any(kind in findings for findings in found.values())]
-    lines = ["| rank | | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |", "|---" * (len(kinds) + 2) + "|"]
+    lines = [
+        "| rank by tables | | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |",
+        "|---" * (len(kinds) + 2) + "|",
+    ]
     for rank, (name, findings) in enumerate(found.items(), start=1):
         cells = [_cell(findings[kind]) if kind in findings else "–" for kind in kinds]
         lines.append(f"| {rank} | **{escape.markdown(name)}** | {' | '.join(cells)} |")
@@ -366,12 +369,18 @@ def conclude(reports: Mapping[str, Report]) -> None:
     st.markdown("\n".join(lines))
     revision, epsilon, refused = st.session_state.get(_NOT_RUN, (None, 0.0, {}))
     if revision == visit.dataset().revision and refused:
-        left_out = "; ".join(f"{name} ({widgets.said(reason)})" for name, reason in refused.items())
-        st.caption(f"Not run at ε = {short(epsilon, 4)}: {left_out}.")
+        st.caption(not_run(epsilon, refused))
     if len(found) == 1:
         (findings,) = found.values()
         why = [finding.sentence for finding in findings.values() if finding.grade in ("bad", "cannot be judged")]
         st.markdown("\n".join(f"- {escape.markdown(sentence)}" for sentence in why))
+
+
+def not_run(epsilon: float, refused: Mapping[str, str]) -> str:
+    """Which mechanisms :func:`run_all` left out and why, by title, in a sentence or two."""
+    left_out = "; ".join(f"{name} ({widgets.said(reason)})" for name, reason in refused.items())
+    field = " Of the field only what is quick is run." if any(title(name) in refused for name in THE_FIELD) else ""
+    return f"Not run at ε = {short(epsilon, 4)}: {left_out}.{field}"
 
 
 def _cell(finding: Finding) -> str:

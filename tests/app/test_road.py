@@ -12,7 +12,7 @@ import pytest
 import dpsyn
 from dpsyn.app import editor, share
 from dpsyn.app.columns import only_days
-from dpsyn.app.road import Offer, best_of, offers, offers_tables
+from dpsyn.app.road import Offer, best_of, not_run, offers, offers_tables
 from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -253,6 +253,13 @@ def test_one_column_is_judged_by_its_own_noise(epsilon: float, monkeypatch: pyte
     assert ("noise may drown most counts" in text) == ("more rows or a larger ε would help" in text) == (epsilon < 1)
     assert "one-way error to expect" in text
     assert "two-way" not in text
+
+
+def test_what_is_slow_is_left_out_of_the_field_only() -> None:
+    assert not_run(1.0, {"MST": "it takes about 30 s"}) == (
+        "Not run at ε = 1: MST (it takes about 30 s). Of the field only what is quick is run."
+    )
+    assert not_run(0.01, {"DP-CDA": "no"}) == "Not run at ε = 0.01: DP-CDA (no)."
 
 
 def test_dates_without_times_are_days() -> None:

@@ -200,3 +200,4 @@ def test_one_button_runs_and_measures_all_mechanisms_and_says_which_did_not_run(
     shown = " ".join(m.value for m in app.markdown)
     assert not says_there_is_none(app)
     assert "the best of these" in shown or "None of these is close" in shown
+    assert "| rank by tables |" in shown
