@@ -137,7 +137,7 @@ def carried(sigma: float, sensitivity: float, summed: int, dimension: int) -> fl
 def claimed(spec: PrivacySpec, source: str, numbers: int, noise_scale: float, *more: str) -> Guarantee:
     """The claim, with what it takes for granted of so many noisy numbers of size 1 at most."""
     public = (N_IS_PUBLIC,) if spec.neighbouring == "replace_one" else ()
-    floating = floating_noise_assumption(numbers, 1 / noise_scale, "Fewer rows make it smaller.")
+    floating = floating_noise_assumption(numbers, 1 / noise_scale, spec.delta, "Fewer rows make it smaller.")
     assumptions = (PUBLIC_DOMAIN_ASSUMPTION, ROWS_ASSUMPTION, *public, *more, floating)
     exact = changed_by_floating_point(numbers, 1 / noise_scale) > spec.delta
     status: Any = "real_arithmetic" if exact else "proven"

@@ -34,7 +34,7 @@ def test_what_is_taken_for_granted_is_said(neighbouring):
         assert "more" in found.assumptions
         assert any("fixed without looking" in one for one in found.assumptions)
         assert ("The number of rows n is public." in found.assumptions) is (neighbouring == "replace_one")
-        assert floating_noise_assumption(numbers, 4.0, "Fewer rows make it smaller.") in found.assumptions
+        assert floating_noise_assumption(numbers, 4.0, factor * chance, "Fewer rows make it smaller.") in found.assumptions
     assert claimed(dpsyn.PrivacySpec(2.0, chance, neighbouring), "source", numbers, scale).status == "proven"
 
 

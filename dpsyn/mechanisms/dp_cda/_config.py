@@ -23,13 +23,11 @@ from dpsyn.mechanisms.dp_cda._checks import (
     public_class_sizes,
     rows_of_classes,
 )
-from dpsyn.mechanisms.dp_cda._mechanism import (
-    DPCDAMechanism,
-)
+from dpsyn.mechanisms.dp_cda._mechanism import TIMES, DPCDAMechanism
 from dpsyn.mechanisms.dp_cda._published import PAPER, PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.mechanisms.feature_map import FeatureMap
-from dpsyn.privacy.mixing.averaging import USUAL_AVERAGE, changed_by_floating_point, floating_noise_assumption
+from dpsyn.privacy.mixing.averaging import changed_by_floating_point, floating_noise_assumption
 from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.theory.formulas import Paper
@@ -45,6 +43,10 @@ COUNTED_ROWS_ASSUMPTION = (
 PUBLIC_SIZES_ASSUMPTION = "It is public knowledge that every class holds at least as many records as was declared."
 PUBLIC_RATE_ASSUMPTION = (
     "The class sizes that set the sampling rates were stated without looking at the data; they need not be right."
+)
+LARGEST_CLASS_ASSUMPTION = (
+    f"No class holds more than {TIMES} times the records that were stated for it: longer sums can lose more to rounding in "
+    "floating point than the noise allows for. n is a secret, so nothing public bounds them."
 )
 PUBLIC_N_ASSUMPTION = "The number of records n is public; the settings of the release name it."
 FIXED_SETTINGS_ASSUMPTION = (
@@ -204,15 +206,12 @@ class DPCDA(Config):
             mechanism.noise_scale_for(sizes)
         if self.noise_sampler != "system":
             return mechanism
-        # Where nobody knows the sizes yet no class holds more than n, if that is public, and larger ones get no more noise.
-        bounds = sizes or ((n,) * attribute.size if spec.neighbouring == "replace_one" else None)
-        largest = mechanism.radius / mechanism.noise_scale_for(bounds) if bounds is not None else USUAL_AVERAGE
-        numbers = rows * features.dimension
+        numbers, average = rows * features.dimension, mechanism.largest_average
         claim = mechanism.guarantee
-        changed = changed_by_floating_point(numbers, largest) > spec.delta
+        changed = changed_by_floating_point(numbers, average) > spec.delta
         claimed = replace(
             claim,
-            assumptions=(*claim.assumptions, floating_noise_assumption(numbers, largest)),
+            assumptions=(*claim.assumptions, floating_noise_assumption(numbers, average, spec.delta)),
             status="real_arithmetic" if changed else claim.status,
         )
         return replace(mechanism, guarantee=claimed)
@@ -233,4 +232,6 @@ class DPCDA(Config):
             found.append(PUBLIC_N_ASSUMPTION)
         if public_sizes:
             found.append(PUBLIC_SIZES_ASSUMPTION if self.variant == "fixed_size" else PUBLIC_RATE_ASSUMPTION)
+            if self.variant == "poisson" and spec.neighbouring == "add_remove":
+                found.append(LARGEST_CLASS_ASSUMPTION)
         return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,18 @@ import pandas as pd
 from dpsyn.errors import FailureError, InputError, quoted
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.dp_cda._budget import Budget
-from dpsyn.mechanisms.dp_cda._checks import class_values, in_proportion
+from dpsyn.mechanisms.dp_cda._checks import class_values, count_margin, in_proportion
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.feature_map import FeatureMap, Standard, clip_in_place
 from dpsyn.privacy.mixing import exact as mixing
-from dpsyn.privacy.mixing.averaging import AddNoise, allowance, averages_in_blocks, gaussian_noise
+from dpsyn.privacy.mixing.averaging import (
+    NEVER,
+    AddNoise,
+    allowance,
+    averages_in_blocks,
+    gaussian_noise,
+    most_picked,
+)
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
 
@@ -30,6 +38,12 @@ Sizes = Sequence[int | None]
 
 _SMALLEST_NOISE = 2.0**-20
 """In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
+
+_RARE = 2.0**-65
+"""Probability with which a noisy count may be further off than the largest average takes it to be; a number that floating
+point changes has one of 2^-42 by itself."""
+TIMES = 32
+"""Times the size that was stated for it that a class holds at most: an assumption, where n is a secret."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +93,10 @@ class DPCDAMechanism(Mechanism):
         return in_proportion(self.rows, [0 if size is None else size + margin for size in sizes])
 
     def noise_scale_for(self, sizes: Sizes) -> float:
-        """σ for classes that hold at least ``sizes`` records (None: no rows), with the allowances for floating point.
-
-        Of l records, and under Poisson sampling of at most 64·l + 1024 with a probability that no computer can tell from 1.
-        """
+        """σ for classes that hold at least ``sizes`` records (None: no rows), with the allowances for floating point."""
         made = [
             (size, rows) for size, rows in zip(sizes, self.rows_for(sizes), strict=True) if size is not None and rows > 0
         ]
-        poisson = self.config.variant == "poisson"
         sigma = mixing.calibrate_sigma(
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
@@ -99,9 +109,60 @@ class DPCDAMechanism(Mechanism):
             beside=() if self.budget.standard is None else (self.budget.standard.part,),
         )
         multiplier = sigma / self.sensitivity
-        summed = 64 * self.config.order_of_mixture + 1024 if poisson else self.config.order_of_mixture
-        sigma *= allowance(multiplier, summed, self.features.dimension)
+        sigma *= allowance(multiplier, self.summed(min(size for size, _ in made)), self.features.dimension)
         return max(sigma, _SMALLEST_NOISE * self.radius)
+
+    def count_error(self, failure_probability: float) -> int:
+        """How far noisy counts are off, at most, but with this probability; 0 where β pays for that or sizes are stated."""
+        if self.config.variant == "fixed_size" or not self.budget.counted:
+            return 0
+        return count_margin(self.budget.count_noise_scale, 2 * len(self.classes), failure_probability)
+
+    def summed(self, size: int) -> int:
+        """Records in a row for whose rounding σ allows: more have a probability of at most twice :data:`NEVER`.
+
+        Without replacement l. A Poisson sum has a share l/size of its class, which holds no more than n, where that is
+        public, nor than a noisy count and its error, nor, where there is neither, than :data:`TIMES` its size.
+
+        Args:
+            size: that the smallest class is accounted for with; larger ones have no longer sums.
+        """
+        order = self.config.order_of_mixture
+        if self.config.variant == "fixed_size":
+            return order
+        bounds = [self.n] if self.spec.neighbouring == "replace_one" else []
+        if self.budget.counted:
+            bounds.append(size + self.count_error(NEVER))
+        return max(64 * order + 1024, most_picked(min(bounds, default=TIMES * size) * order / size))
+
+    @property
+    def largest_average(self) -> float | None:
+        """The expected mean of |average|/σ over all numbers, at most; None where nothing public bounds it.
+
+        An average of l records has a length of c at most, a Poisson sum over l is expected to have c·N_k/size at most. Where
+        nobody knows the sizes yet no class holds more than n, if that is public, and larger ones get no more noise.
+        """
+        sizes = self.public_sizes
+        if sizes is None and self.spec.neighbouring == "replace_one":
+            sizes = (self.n + self.count_error(_RARE),) * len(self.classes)
+        if sizes is None:
+            return None
+        return self._times * self.radius / self.noise_scale_for(sizes) / math.sqrt(self.features.dimension)
+
+    @property
+    def _times(self) -> float:
+        """The expectation of the largest N_k/size among classes with rows, at most; 1 without Poisson sums.
+
+        Where sizes are noisy counts N_k + Z > l, with Z of scale s: N_k/size > 2 only where Z < -N_k/2, with a probability
+        of at most e^(-N_k/(2s)), and N_k·e^(-N_k/(2s)) is at most 2s/e.
+        """
+        if self.config.variant == "fixed_size":
+            return 1.0
+        if self.public_sizes is not None:
+            least = min(size for size, wanted in zip(self.public_sizes, self._wanted, strict=True) if wanted)
+            return self.n / least if self.spec.neighbouring == "replace_one" else TIMES
+        least = self.config.order_of_mixture + 1
+        return min(self.n / least, 2 + len(self.classes) * 2 * self.budget.count_noise_scale / math.e / least)
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, sensitivity, the ledger, and rows per class, σ and sampling rates, or when they will be known."""

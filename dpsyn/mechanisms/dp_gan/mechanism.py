@@ -16,12 +16,12 @@ from dpsyn.mechanisms.base import ROWS, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
 from dpsyn.mechanisms.dp_gan.networks import Columns, Critic, Floats, Generator, Learning, parameters
 from dpsyn.privacy.mixing.averaging import (
-    USUAL_AVERAGE,
     AddNoise,
     allowance,
     changed_by_floating_point,
     floating_noise_assumption,
     gaussian_noise,
+    most_picked,
 )
 from dpsyn.privacy.mixing.exact import TOLERANCE, calibrated_multiplier, worst_epsilon
 from dpsyn.privacy.mixing.pairs import MixedClass, Part, dominating
@@ -37,8 +37,11 @@ _COUNT_SHARE = 0.1
 _MADE = 300
 """Rows that the generator makes in a step."""
 _SUMMED = 2**20
-"""Rows in a sum that the noise allows for: their rounding is 2^-12 of C at most."""
-FEW_PICKED = f"No step picks more than {_SUMMED:,} rows, for whose rounding in floating point the noise allows."
+"""Rows in a sum that the noise allows for in any case: their rounding is 2^-12 of C at most."""
+FEW_PICKED = (
+    f"No step picks more than {_SUMMED:,} rows, for whose rounding in floating point the noise allows: n is a secret, so "
+    "nothing public sees to it."
+)
 _SMALLEST_NOISE = 2.0**-20
 """In units of C. More noise is always allowed."""
 
@@ -94,14 +97,17 @@ class DPGAN(Categories):
         numbers = self.steps * parameters(codes)
         source = f"Privacy loss distributions of noisy sums over Poisson samples (our proof), for {self.paper}"
         guarantee = claimed(spec, stage, source, spec.delta)
-        floating = floating_noise_assumption(numbers, USUAL_AVERAGE, "Fewer steps make it smaller.")
-        certain = changed_by_floating_point(numbers, USUAL_AVERAGE) <= spec.delta
+        mechanism = DPGANMechanism(self, spec, domain, n, guarantee, stage, left, compositions, counts, multiplier)
+        average = mechanism.largest_sum
+        floating = floating_noise_assumption(numbers, average, spec.delta, "Fewer steps make it smaller.")
+        assumed = (floating, FEW_PICKED) if average is None else (floating,)
+        certain = changed_by_floating_point(numbers, average) <= spec.delta
         guarantee = replace(
             guarantee,
-            assumptions=(*guarantee.assumptions, floating, FEW_PICKED),
+            assumptions=(*guarantee.assumptions, *assumed),
             status=guarantee.status if certain else "real_arithmetic",
         )
-        return DPGANMechanism(self, spec, domain, n, guarantee, stage, left, compositions, counts, multiplier)
+        return replace(mechanism, guarantee=guarantee)
 
 
 @dataclass(frozen=True)
@@ -137,8 +143,25 @@ class DPGANMechanism(OnCategories):
     @property
     def noise_scale(self) -> float:
         """σ of every number of a step, with the allowance for what floating point does to sums."""
-        exact = self.multiplier * allowance(self.multiplier, _SUMMED, self.parameters)
+        exact = self.multiplier * allowance(self.multiplier, max(_SUMMED, self.picked or 0), self.parameters)
         return max(exact, _SMALLEST_NOISE) * self.config.clip_norm
+
+    @property
+    def picked(self) -> int | None:
+        """Rows that a step picks, at most, but with a probability of :data:`NEVER`; None where n is a secret."""
+        rows = self.public_rows
+        return None if rows is None else min(rows, most_picked(self.config.sampling_rate * rows))
+
+    @property
+    def largest_sum(self) -> float | None:
+        """The expected mean of |sum|/σ over the numbers of a step, at most, by qn rows of length C.
+
+        None where n is a secret.
+        """
+        if self.public_rows is None:
+            return None
+        length = self.config.sampling_rate * self.public_rows * self.config.clip_norm
+        return length / self.noise_scale / math.sqrt(self.parameters)
 
     def epsilon(self, delta: float, multiplier: float) -> float:
         """ε of counts and steps at another δ, or with other noise."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dpsyn.privacy.mixing.pairs import Variant
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING
-from dpsyn.privacy.spec import SYSTEM_NOISE, rounded_up
+from dpsyn.privacy.spec import SYSTEM_NOISE, rounded_down, rounded_up
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -56,26 +56,60 @@ def grid_step(noise_scale: float) -> float:
     return 2.0 ** (math.frexp(noise_scale / _STEPS)[1] - 1)
 
 
-USUAL_AVERAGE = 8.0
-"""Over σ: what is taken for the largest average where σ is not known before the run."""
+_USUAL_AVERAGE = 8.0
+"""Over σ, on the mean: what is assumed of averages, at least, where nothing public bounds them."""
+
+NEVER = 2.0**-1000
+"""Probability with which a sum may have more records than σ allows for."""
 
 
-def changed_by_floating_point(numbers: int, largest: float) -> float:
+def most_picked(expected: float) -> int:
+    """Records that coins pick, of which so many are expected: more with a probability of at most :data:`NEVER`.
+
+    Bernstein: t more than that with at most exp(-t²/(2(expected + t/3))).
+    """
+    exponent = -math.log(NEVER)
+    return math.ceil(expected + exponent / 3 + math.sqrt(exponent**2 / 9 + 2 * exponent * expected))
+
+
+def changed_by_floating_point(numbers: int, average: float | None) -> float:
     """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`).
 
-    2e/step with e = 2^-50·σ + 2^-53·|average| and steps of at least σ/128; ``largest`` is the largest |average| over σ.
+    2e/step with e = 2^-50·σ + 2^-53·|average| and steps of at least σ/128.
+
+    Args:
+        numbers: how many.
+        average: the expected mean of |average|/σ over them, at most: 1/√d of a row's length over σ, where it has d of them.
+            None takes 8, where nothing public bounds it.
     """
-    return numbers * (2.0**-42 + 2.0**-45 * largest)
+    return numbers * (2.0**-42 + 2.0**-45 * (_USUAL_AVERAGE if average is None else average))
 
 
-def floating_noise_assumption(numbers: int, largest: float, remedy: str = "noise_sampler='exact' closes that gap.") -> str:
-    """What a release takes for granted of noise from NumPy's generator."""
-    more = f" (more where averages are above {USUAL_AVERAGE:.0f}σ)" if largest == USUAL_AVERAGE else ""
+def _assumed_average(numbers: int, delta: float) -> float:
+    """The mean at which :func:`changed_by_floating_point` is δ; 8 at least."""
+    return max(_USUAL_AVERAGE, (delta / numbers - 2.0**-42) * 2.0**45)
+
+
+def floating_noise_assumption(
+    numbers: int, average: float | None, delta: float, remedy: str = "noise_sampler='exact' closes that gap."
+) -> str:
+    """What a release takes for granted of noise from NumPy's generator.
+
+    Args:
+        numbers: see :func:`changed_by_floating_point`.
+        average: see there.
+        delta: of the claim.
+        remedy: what makes the probability smaller.
+    """
+    assumed = (
+        f" This is where numbers without noise are {_USUAL_AVERAGE:.0f}σ in size, on the mean. Nothing public bounds them, "
+        f"as n is a secret: it is assumed that they are at most {rounded_down(_assumed_average(numbers, delta), 3)}σ."
+    )
     return (
         f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
         "σ/64, so that low bits give nothing away; that floating point then changes one of the "
-        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, largest), 2)} "
-        f"in all{more}, which is not part of δ and is taken for never. {remedy}"
+        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, average), 2)} "
+        f"in all, which is not part of δ and is taken for never. {remedy}{assumed if average is None else ''}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from decimal import Decimal, localcontext
@@ -166,15 +167,19 @@ def test_a_claim_assumes_what_was_taken_for_public_and_nothing_else(
         wanted.append(_config.PUBLIC_N_ASSUMPTION)
     if sizes is not None:
         wanted.append(_config.PUBLIC_SIZES_ASSUMPTION if variant == "fixed_size" else _config.PUBLIC_RATE_ASSUMPTION)
+    if sizes is not None and variant == "poisson" and neighbouring == "add_remove":
+        wanted.append(_config.LARGEST_CLASS_ASSUMPTION)
     claim = mechanism.guarantee
     assert list(claim.assumptions) == wanted
     assert (claim.epsilon, claim.delta, claim.neighbouring, claim.status) == (3.0, 1e-5, neighbouring, "proven")
-    # Where noise comes from the system's generator one is added: at the least σ there can be, or 1/8 where nobody knows it.
+    # Where noise comes from the system's generator one is added: at the least σ there can be, if somebody knows it.
     system = replace(config, noise_sampler="system").calibrate(spec, DOMAIN, 100)
-    least = (sizes,) * 3 if sizes else (100,) * 3 if neighbouring == "replace_one" else None
-    largest = 8.0 if least is None else system.radius / system.noise_scale_for(least)
-    numbers = 30 * system.features.dimension
-    assert list(system.guarantee.assumptions) == [*wanted, floating_noise_assumption(numbers, largest)]
+    least = (sizes,) * 3 if sizes else (100 + system.count_error(2.0**-65),) * 3 if neighbouring == "replace_one" else None
+    counts = 2 + 3 * 2 * system.budget.count_noise_scale / math.e / 5
+    times = 1.0 if variant == "fixed_size" else 32 if neighbouring == "add_remove" else 100 / 25 if sizes else counts
+    average = None if least is None else times * system.radius / system.noise_scale_for(least)
+    assert system.features.dimension == 1
+    assert list(system.guarantee.assumptions) == [*wanted, floating_noise_assumption(30, average, 1e-5)]
     assert system.guarantee.status == "proven"
 
 

@@ -20,7 +20,7 @@ from dpsyn.mechanisms.dp_gan.audit import audit_dp_gan
 from dpsyn.mechanisms.dp_gan.expectations import of_run
 from dpsyn.mechanisms.dp_gan.mechanism import DPGANMechanism, noisy_sum
 from dpsyn.mechanisms.dp_gan.networks import HIDDEN, Columns, Critic, Generator, Learning, Made, parameters
-from dpsyn.privacy.mixing.averaging import allowance
+from dpsyn.privacy.mixing.averaging import allowance, floating_noise_assumption, most_picked
 from dpsyn.privacy.noise import NoiseSource
 from tests.conformance.neighbours import neighbours
 
@@ -262,6 +262,41 @@ def test_sigma_covers_what_floating_point_does_to_sums() -> None:
     assert calibrated(epsilon=1e20, sampling_rate=1e-6, clip_norm=3.0).noise_scale == 3 * 2.0**-20
 
 
+def test_floating_point_changes_as_many_numbers_as_sums_of_a_public_number_of_rows_can_make_it() -> None:
+    """qn rows of length C are expected, and the mean over d numbers is 1/√d of that at most."""
+    numbers, d = 20 * parameters(7), parameters(7)
+    for n, delta, status in ((6, 1e-7, "proven"), (10**7, 1e-7, "real_arithmetic"), (10**7, 1e-4, "proven")):
+        spec = dpsyn.PrivacySpec(1.3, delta)
+        mechanism = dpsyn.DPGAN(steps=20, sampling_rate=0.3, rows=5, clip_norm=0.7).calibrate(spec, DOMAIN, n)
+        average = 0.3 * n * 0.7 / mechanism.noise_scale / math.sqrt(d)
+        assert mechanism.largest_sum == pytest.approx(average)
+        assert floating_noise_assumption(numbers, mechanism.largest_sum, delta, "Fewer steps make it smaller.") in (
+            mechanism.guarantee.assumptions
+        )
+        assert (numbers * (2.0**-42 + 2.0**-45 * average) > delta) is (status == "real_arithmetic")
+        assert mechanism.guarantee.status == status
+    secret = calibrated("add_remove")
+    assert secret.largest_sum is None
+    floating = floating_noise_assumption(numbers, None, 1e-5, "Fewer steps make it smaller.")
+    assert {floating, module.FEW_PICKED} <= set(secret.guarantee.assumptions)
+
+
+def test_gradients_of_all_rows_are_no_longer_than_the_sum_that_floating_point_is_held_to() -> None:
+    one, vectors = critic(), COLUMNS.vectors(np.tile(EVERY[:1], (50, 1)))
+    mechanism = calibrated(n=50, sampling_rate=1.0)
+    total = one.clipped_sum(vectors, mechanism.config.clip_norm)
+    assert mechanism.largest_sum is not None
+    assert 0.2 * mechanism.largest_sum < np.abs(total).mean() / mechanism.noise_scale <= mechanism.largest_sum
+
+
+def test_sigma_allows_for_sums_of_all_rows_that_a_step_can_pick() -> None:
+    for n, rate, summed in ((10**6, 1.0, 2**20), (10**7, 1.0, 10**7), (10**9, 0.01, most_picked(1e7))):
+        mechanism = calibrated(n=n, sampling_rate=rate)
+        more = allowance(mechanism.multiplier, summed, parameters(7))
+        assert mechanism.noise_scale == pytest.approx(0.5 * mechanism.multiplier * more, rel=1e-14)
+    assert calibrated("add_remove", n=10**9).noise_scale == calibrated("add_remove").noise_scale
+
+
 @pytest.mark.parametrize("seeded", [True, False])
 def test_every_number_gets_noise_of_the_stated_scale(seeded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[np.ndarray] = []
@@ -328,7 +363,7 @@ def test_what_is_claimed() -> None:
         assert (claim.epsilon, claim.delta, claim.neighbouring, claim.status) == (1.3, 1e-5, neighbouring, "proven")
         assert ("The number of rows n is public." in claim.assumptions) is (neighbouring == "replace_one")
         assert any(f"{20 * parameters(7):,} numbers" in one and "Fewer steps" in one for one in claim.assumptions)
-        assert module.FEW_PICKED in claim.assumptions
+        assert (module.FEW_PICKED in claim.assumptions) is (neighbouring == "add_remove")
     # More numbers than floating point can be trusted with at this δ.
     few = dpsyn.DPGAN(steps=20).calibrate(dpsyn.PrivacySpec(1.0, 1e-9), DOMAIN, 6)
     assert few.guarantee.status == "real_arithmetic"
