@@ -146,6 +146,9 @@ def fft_allowance(rows: int) -> float:
 
 def _on_grid(parts: list[Part], shift: float, delta: float, step: float) -> float | None:
     """ε on one grid; None if the arrays would become too long, or the mass at infinity alone is more than δ."""
+    # Arrays reach from 0 to the largest loss at least.
+    if max(span(part.pair, part.rate, part.shift(shift)) for part in parts) > _LONGEST * step:
+        return None
     losses = [discretised(part.pair, part.rate, part.shift(shift), step) for part in parts]
     if max(len(masses) for _, masses, _ in losses) > _LONGEST:
         return None

@@ -134,6 +134,11 @@ def test_arrays_that_would_be_too_long_are_not_made(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(pld, "_LONGEST", longest)
         assert (pld._on_grid(parts, 1.0, 1e-5, step) is not None) is made
         assert (pld.compose([(0, np.full(length, 1 / length), 0.0)], [1], 1e-9) is not None) is made
+    # That they would is known before they are made.
+    with monkeypatch.context() as patch:
+        patch.setattr(pld, "discretised", None)
+        patch.setattr(pld, "_LONGEST", math.floor(pld.span("remove", 0.1, 1.0) / step))
+        assert pld._on_grid(parts, 1.0, 1e-5, step) is None
     # One row fits, the sum of many does not: neither plain nor under another measure.
     parts = [Part("remove", 0.1, 5000)]
     monkeypatch.setattr(pld, "_LONGEST", length)
