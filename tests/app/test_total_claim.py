@@ -72,3 +72,11 @@ def test_private_statistics_add_to_it() -> None:
         "the one release of other costs 1 under replacing one row; "
         "the 3 draws of statistics of asia together cost 0.3 under replacing one row."
     )
+
+
+@pytest.mark.parametrize("many", [2, 9, 10, 11, 19, 20, 21, 49, 50, 51, 99, 100, 101, 1_000])
+def test_all_of_them_are_added_up_however_many_there_are(many: int) -> None:
+    assert total(*[claim(0.5)] * many) == f"the {many} releases of asia together cost {many / 2:g} under replacing one row."
+    drawn = [SimpleNamespace(name="asia", guarantee=claim(0.5))] * many
+    both = f"the {many} releases and the {many} draws of statistics of asia together cost {many} under replacing one row."
+    assert total(*[claim(0.5)] * many, drawn=drawn) == both
