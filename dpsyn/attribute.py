@@ -506,7 +506,8 @@ def _date_bound(field: str, value: object) -> float | None:
     day = _day_number(value)
     if isinstance(day, str | datetime.date | np.datetime64):
         raise ParameterError(field, value, "a date such as 2024-12-31, or days since 1970-01-01")
-    return _bound(field, day)
+    bound = _bound(field, day)
+    return int(bound) if bound is not None and bound.is_integer() else bound
 
 
 def _kept(field: str, value: object) -> tuple[str, ...]:
