@@ -122,7 +122,8 @@ class DPCDAMechanism(Mechanism):
         """Records in a row for whose rounding σ allows: more have a probability of at most twice :data:`NEVER`.
 
         Without replacement l. A Poisson sum has a share l/size of its class, which holds no more than n, where that is
-        public, nor than a noisy count and its error, nor, where there is neither, than :data:`TIMES` its size.
+        public, nor than a noisy count and its error. Where there is neither, :data:`TIMES` the size makes sums of no more
+        than 64l + 1024.
 
         Args:
             size: that the smallest class is accounted for with; larger ones have no longer sums.
@@ -133,7 +134,8 @@ class DPCDAMechanism(Mechanism):
         bounds = [self.n] if self.spec.neighbouring == "replace_one" else []
         if self.budget.counted:
             bounds.append(size + self.count_error(NEVER))
-        return max(64 * order + 1024, most_picked(min(bounds, default=TIMES * size) * order / size))
+        usual = 64 * order + 1024
+        return max(usual, most_picked(min(bounds) * order / size)) if bounds else usual
 
     @property
     def largest_average(self) -> float | None:

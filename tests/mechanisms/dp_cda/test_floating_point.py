@@ -184,6 +184,8 @@ def test_a_class_may_hold_all_n_records_whatever_was_stated_of_it():
     assert right.largest_average == pytest.approx(2 / right.noise_scale_for((200_000,) * 2) / 2)
     assert wrong.summed(1) == most_picked(400_000.0) > 400_000
     assert right.summed(200_000) == 64 + 1024
+    short = poisson(400_000, class_sizes=1000, clip_norm=0.25)
+    assert short.largest_average == pytest.approx(400 * 0.25 / short.noise_scale_for((1000, 1000)) / 2)
     table, larger = symmetric_table(), 40 * 60
     whole = Table(pd.concat([table.frame.assign(y=0)] * 40, ignore_index=True), table.domain)
     for mechanism in (poisson(larger, class_sizes=size) for size in (60, 1200)):
@@ -219,6 +221,10 @@ def test_a_noisy_count_may_be_far_too_small(neighbouring):
     assert off == count_margin(scale, 4, NEVER)
     assert 4 * math.exp(-(off + 1) / scale) / (1 + math.exp(-1 / scale)) <= NEVER
     assert mechanism.summed(5) == most_picked((5 + off) * 4 / 5) > 10**5
+    without_replacement = dpsyn.DPCDA(target="y", rows=40)
+    spec = dpsyn.PrivacySpec(0.01, 1e-5, neighbouring)
+    assert without_replacement.calibrate(spec, symmetric_table().domain, n=3_000_000).count_error(NEVER) == 0
+    assert poisson(60, neighbouring=neighbouring, class_sizes=25).count_error(NEVER) == 0
     few = poisson(3_000, neighbouring=neighbouring, epsilon=0.01)
     assert few.summed(5) == (most_picked(3_000 * 4 / 5) if neighbouring == "replace_one" else mechanism.summed(5))
     assert mechanism.summed(10**6) == 64 * 4 + 1024
