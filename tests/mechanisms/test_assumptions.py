@@ -49,7 +49,7 @@ ASKED: list[tuple[Config, Neighbouring, list[str]]] = [
     (MIXING, "replace_one", ["fixed without looking", "l, c and the scaling", N]),
     (MIXING, "add_remove", ["fixed without looking", "l, c and the scaling"]),
     (SIZED, "replace_one", ["fixed without looking", "l, c and the scaling", N, "as many records as was declared"]),
-    (RATED, "add_remove", ["fixed without looking", "l, c and the scaling", "rates"]),
+    (RATED, "add_remove", ["fixed without looking", "l, c and the scaling", "rates", "32 times"]),
 ]
 
 
