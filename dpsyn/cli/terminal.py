@@ -294,14 +294,19 @@ def written(
         raise
 
 
-def _opened(path: Path, real: Path) -> tuple[int, ...]:
-    """The :func:`_mark` of a file that can be written, new and empty where there was none.
+def _opened(path: Path, real: Path) -> tuple[int, ...] | None:
+    """The :func:`_mark` of a file that can be written, new and empty where there was none; None for a pipe.
 
     Raises:
         DataError: it cannot.
     """
     there = path.is_file()
     try:
+        if path.is_fifo():
+            # Whoever reads it would go as soon as it was opened and closed again.
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return None
         with path.open("ab") as file:
             opened = os.fstat(file.fileno())
         if there:

@@ -472,6 +472,18 @@ def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
         dpsyn.file_statistics("pipe")
 
 
+def test_a_pipe_gets_all_that_is_written_and_in_one_piece(here: Path) -> None:
+    os.mkfifo(here / "out")
+    for words in (["schema", "leute.csv"], ["generate", "leute.csv", "--seed", "1", *QUICK]):
+        with subprocess.Popen(["timeout", "60", "cat", "out"], stdout=subprocess.PIPE) as reading:
+            code = f"from dpsyn.cli import dpsyn; dpsyn({[*words, '--force', '-o', 'out']!r})"
+            subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+            assert reading.stdout is not None
+            got = reading.stdout.read()
+        run(*words, "--force", "-o", "whole")
+        assert got == (here / "whole").read_bytes()
+
+
 def test_a_file_called_as_standard_input_is_not_taken_for_it(here: Path) -> None:
     (here / "-").write_text("nothing of it\n")
     rows = (here / "leute.csv").read_bytes()
