@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.domain import listed
-from dpsyn.errors import quoted
+from dpsyn.errors import ParameterError, quoted
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import ValueErrors
@@ -66,6 +67,7 @@ def conclusions(report: Report) -> tuple[Finding, ...]:
     The yardstick is what a fresh real sample of the same source shows: held-out rows for tables, training on real rows and
     always guessing the commonest class (or the mean) for prediction.
     """
+    checks.instance("report", report, Report, "what dpsyn.evaluate gives")
     tables, predicted = _tables(report), _prediction(report.prediction)
     if tables and predicted and tables.grade == "bad" and predicted.grade == "good":
         of = "its tables are not, so use these rows for that prediction alone"
@@ -317,6 +319,7 @@ def _values_gone(columns: Sequence[ValueErrors]) -> str:
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:
     """What to hold the figures of findings against, by name and by what they are about: fresh real rows, and rows that know
     no more than single columns."""
+    checks.instance("report", report, Report, "what dpsyn.evaluate gives")
     found: dict[str, dict[str, str]] = {"Fresh real rows": {}, "Single columns alone": {}}
     real, alone = found.values()
     degree = _degree(report) if report.marginals else 0
@@ -333,12 +336,17 @@ def yardsticks(report: Report) -> dict[str, dict[str, str]]:
 
 def ranking(reports: Mapping[str, Report]) -> list[str]:
     """Names of releases, the one with the smallest mean error of tables first."""
+    why = "what dpsyn.evaluate gives, by the names of releases"
+    for report in checks.mapping("reports", reports, why).values():
+        checks.instance("reports", report, Report, why)
     return sorted(reports, key=lambda name: table_error(reports[name]))
 
 
 def advice(reports: Mapping[str, Report]) -> str:
     """What to do next, from the best of the releases."""
     ordered = ranking(reports)
+    if not ordered:
+        raise ParameterError("reports", reports, "at least one release")
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
     # Of those whose tables are no worse than the closest ones, the closest with the fewest bad findings, then fair ones.
     same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[found[ordered[0]]["tables"]]]

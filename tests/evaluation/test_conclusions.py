@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpsyn.errors import ParameterError
 from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error, yardsticks
 from dpsyn.evaluation.correlations import Correlation
 from dpsyn.evaluation.distances import MarginalError, RangeError
@@ -600,3 +602,25 @@ def test_yardsticks_are_figures_of_the_same_kind_as_the_findings() -> None:
     }
     assert yardsticks(report({1: 0.02}, None)) == {}
     assert yardsticks(report({3: 0.02}, 0.01)) == {"Fresh real rows": {"tables": "1\N{NO-BREAK SPACE}%"}}
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "report", {"a": report(0.01)}])
+@pytest.mark.parametrize("of", [conclusions, yardsticks])
+def test_conclusions_are_of_a_report(of: Callable[[Any], object], wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="report = "):
+        of(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 1, "reports", report(0.01), [report(0.01)], {"a": None}, {"a": report(0.01), "b": 1}]
+)
+@pytest.mark.parametrize("of", [ranking, advice])
+def test_releases_are_ranked_by_reports(of: Callable[[Any], object], wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="reports = "):
+        of(wrong)
+
+
+def test_of_no_release_there_is_no_advice() -> None:
+    assert ranking({}) == []
+    with pytest.raises(ParameterError, match="at least one release"):
+        advice({})
