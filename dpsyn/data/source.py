@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from dpsyn import checks
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DataError
 from dpsyn.schema import checked
 
 
@@ -37,6 +37,9 @@ class DataSource:
         sample: ``name`` is that of a bundled sample.
         held_out: share of the rows kept for testing.
         split_seed: decides which rows.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     name: str
@@ -44,6 +47,17 @@ class DataSource:
     sample: bool
     held_out: float
     split_seed: int
+
+    def __post_init__(self) -> None:
+        checks.instance("name", self.name, str, "a path, or the name of a bundled sample")
+        checks.instance("domain", self.domain, Domain, "a dpsyn.Domain, such as table.domain")
+        plain = {
+            "sample": checks.flag("sample", self.sample),
+            "held_out": checks.number("held_out", self.held_out, above=0.0, below=1.0),
+            "split_seed": checks.whole("split_seed", self.split_seed, 0),
+        }
+        for field, value in plain.items():
+            object.__setattr__(self, field, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -63,9 +77,5 @@ class DataSource:
             InputError: something in it is not of that form.
         """
         found = checked(_Source, data)
-        if not 0 < found["held_out"] < 1:
-            raise DataError(f"the held-out share must be between 0 and 1, not {found['held_out']!r}")
-        if found["split_seed"] < 0:
-            raise DataError(f"split_seed must be at least 0, not {found['split_seed']!r}")
         domain = Domain.from_dict(data["domain"])
         return cls(found["name"], domain, found["sample"], found["held_out"], found["split_seed"])

@@ -259,4 +259,4 @@ def test_an_experiment_with_data_that_makes_no_sense_is_set_aside(folder):
     wrong["experiments"][0]["facts"]["data"]["held_out"] = 2
     found = read_archive(json.dumps(wrong))
     assert found.experiments == []
-    assert "held-out share must be between 0 and 1" in found.set_aside[0]
+    assert "held_out = 2.0 is not possible" in found.set_aside[0]

@@ -12,15 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from numbers import Real
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from dpsyn import checks
 from dpsyn.data.source import Columns, DataSource
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, DpsynError
+from dpsyn.errors import DataError, DpsynError, ParameterError
 from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid
-from dpsyn.evaluation.experiments.results import Results
+from dpsyn.evaluation.experiments.results import Results, checked_lines
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult, few_enough
 from dpsyn.mechanisms.base import Config, Release
@@ -97,6 +98,11 @@ def _new_key() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}"
 
 
+def _check_texts(made: object, *fields: str) -> None:
+    for name in fields:
+        checks.instance(name, getattr(made, name), str, "a text")
+
+
 @dataclass(frozen=True, eq=False)
 class MadeRelease:
     """A release and what it was made from.
@@ -112,6 +118,9 @@ class MadeRelease:
         fingerprint: of the rows that it was made from, and of those held out; empty where an earlier version kept it.
         when: it was made.
         key: names it among all that is kept anywhere.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     number: int
@@ -126,6 +135,25 @@ class MadeRelease:
     fingerprint: str = ""
     when: str = field(default_factory=now)
     key: str = field(default_factory=_new_key)
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "name", "dataset", "fingerprint", "when", "key")
+        checks.instance("release", self.release, Release, "what a mechanism returned")
+        checks.instance("domain", self.domain, Domain, "a dpsyn.Domain, such as table.domain")
+        checks.instance("config", self.config, Config, "settings of a mechanism, or None", optional=True)
+        checks.number("seconds", self.seconds, 0.0)
+        for part in self.seed if isinstance(self.seed, list) else [self.seed]:
+            checks.whole_or_none("seed", part, 0, checks.LARGEST_COUNT)
+        if self.measured is not None:
+            why = f"what a comparison found: {', '.join(_Measured.__annotations__)}"
+            found = checks.mapping("measured", self.measured, why)
+            if not _Measured.__annotations__.keys() <= found.keys():
+                raise ParameterError("measured", found, why)
+            for name in ("when", "fingerprint"):
+                checks.instance("measured", found[name], str, why)
+            for number in checks.mapping("measured", found["measures"], why).values():
+                checks.instance("measured", number, Real, why)
+            checked_lines("measured", found["references"])
 
     @property
     def label(self) -> str:
@@ -212,6 +240,9 @@ class Experiment:
         data: its columns and its held-out share; None if it was kept without them.
         when: it was planned.
         key: names it among all that is kept anywhere.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     number: int
@@ -227,6 +258,19 @@ class Experiment:
     data: DataSource | None = None
     when: str = field(default_factory=now)
     key: str = field(default_factory=_new_key)
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "name", "dataset", "fingerprint", "when", "key")
+        checks.instance("grid", self.grid, Grid, "an experiment, Grid(...)")
+        checks.instance("target", self.target, str, "the name of a column, or None", optional=True)
+        why = "numbers of columns"
+        self.degrees = tuple(checks.whole("degrees", one, why=why) for one in checks.items("degrees", self.degrees, why))
+        why = "names of models"
+        self.models = tuple(checks.instance("models", one, str, why) for one in checks.items("models", self.models, why))
+        self.references = checked_lines("references", self.references)
+        for result in checks.mapping("results", self.results, "results by the keys of their cells").values():
+            checks.instance("results", result, CellResult, "results by the keys of their cells")
+        checks.instance("data", self.data, DataSource, "where the rows come from, DataSource(...), or None", optional=True)
 
     @property
     def cells(self) -> list[Cell]:

@@ -49,6 +49,9 @@ class Cell:
         repeat: number of the run among those with the same settings, from 0.
         draws: how many times rows are drawn from what the run has fitted.
         seed: of the experiment.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     label: str
@@ -59,6 +62,14 @@ class Cell:
     repeat: int
     draws: int
     seed: int
+
+    def __post_init__(self) -> None:
+        for name, kind in (("label", str), ("config", Config), ("spec", PrivacySpec)):
+            checks.instance(name, getattr(self, name), kind, f"an object of the class {kind.__name__}")
+        checks.number("value", self.value)
+        object.__setattr__(self, "n", checks.whole_or_none("n", self.n))
+        for name, least in (("repeat", 0), ("draws", 1), ("seed", 0)):
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))
 
     @cached_property
     def key(self) -> str:

@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING
 from dpsyn import checks
 from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments.plan import Grid
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from dpsyn.evaluation.experiments.plan import Grid
     from dpsyn.evaluation.experiments.run import CellResult
 
 _MAIN = "2-way error, mean"
 """The measure that is shown where there is room for one."""
+
+
+def checked_lines(field: str, given: object) -> dict[str, dict[str, float]]:
+    """What to draw beside every measure, as plain mappings; raises ParameterError where it is something else."""
+    why = "numbers by their names, for each measure by its name"
+    return {
+        checks.text(field, measure, why): {
+            checks.text(field, name, why): checks.instance(field, height, Real, why)
+            for name, height in checks.mapping(field, beside, why).items()
+        }
+        for measure, beside in checks.mapping(field, given, why).items()
+    }
 
 
 class Results(Shown, list["CellResult"]):
@@ -28,22 +40,20 @@ class Results(Shown, list["CellResult"]):
         results: of the cells.
         grid: that they are of.
         references: what to draw beside every measure (:func:`~dpsyn.evaluation.report.references`).
+
+    Raises:
+        ParameterError: they are something else.
     """
 
     def __init__(
         self, results: Iterable[CellResult], grid: Grid, references: Mapping[str, Mapping[str, float]] | None = None
     ) -> None:
-        super().__init__(results)
-        why = "numbers by their names, for each measure by its name"
-        lines = checks.mapping("references", {} if references is None else references, why)
-        self.grid = grid
-        self.references = {
-            checks.text("references", measure, why): {
-                checks.text("references", name, why): checks.instance("references", height, Real, why)
-                for name, height in checks.mapping("references", beside, why).items()
-            }
-            for measure, beside in lines.items()
-        }
+        from dpsyn.evaluation.experiments.run import checked_results
+
+        given = checks.instance("results", results, Iterable, "a list of results, as run_grid gives them")
+        super().__init__(checked_results("results", list(given)))
+        self.grid: Grid = checks.instance("grid", grid, Grid, "an experiment, Grid(...)")
+        self.references = checked_lines("references", {} if references is None else references)
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from dpsyn import checks
@@ -24,7 +25,7 @@ from dpsyn.kit.faults import innermost
 from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, no_progress
 from dpsyn.mechanisms.records import config_to_dict
 from dpsyn.memory import forget_peak, peak_memory
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.schema import checked
 from dpsyn.solvers.executors import connected
 from dpsyn.table import Table
@@ -58,6 +59,9 @@ class CellResult:
         processor: seconds of the processor for the run alone.
         gigabytes: the largest memory of the process in that time, of which the real rows and the libraries are a part; 0
             where the system does not tell.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     key: str
@@ -74,6 +78,27 @@ class CellResult:
     seconds: float = 0.0
     processor: float = 0.0
     gigabytes: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("key", "label", "mechanism", "message"):
+            checks.instance(name, getattr(self, name), str, "a text")
+        checks.choice("status", self.status, get_args(Status))
+        checks.number("value", self.value)
+        checks.whole("repeat", self.repeat, 0)
+        for name in ("seconds", "processor", "gigabytes"):
+            checks.number(name, getattr(self, name), 0.0)
+        for name in ("asked", "guarantee", "settings"):
+            checks.mapping(name, getattr(self, name), "facts by their names")
+        for name, claim in (("asked", self.asked), ("guarantee", self.guarantee)):
+            if self.asked and self.guarantee:
+                checks.number(name, claim.get("epsilon"), 0.0)
+                checks.number(name, claim.get("delta"), 0.0)
+                checks.choice(name, claim.get("neighbouring"), get_args(Neighbouring))
+        why = "numbers by their names, for every draw"
+        for draw in checks.items("measures", self.measures, why):
+            for measure, found in checks.mapping("measures", draw, why).items():
+                checks.instance("measures", measure, str, why)
+                checks.instance("measures", found, Real, why)
 
     @property
     def budget(self) -> str:
@@ -93,6 +118,7 @@ class CellResult:
     @classmethod
     def of(cls, cell: Cell, status: Status, message: str = "") -> CellResult:
         """The result of a cell before anything is known but how it ended."""
+        checks.instance("cell", cell, Cell, "one of grid.cells()")
         known = (cell.key, cell.label, cell.config.name, cell.value, cell.repeat)
         return cls(*known, status, message, cell.asked, settings=config_to_dict(cell.config))
 

@@ -33,7 +33,8 @@ def placed(results: Sequence[CellResult]) -> list[CellResult]:
     checked = checked_results("results", results)
     if not isinstance(results, Results):
         return checked
-    return [replace(r, value=value) for r in checked for value in results.grid.counts_at(r.label, r.value)]
+    at = [(r, value) for r in checked for value in results.grid.counts_at(r.label, r.value)]
+    return [r if r.value == value else replace(r, value=value) for r, value in at]
 
 
 def results_frame(results: Sequence[CellResult]) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Archive, Experiment, Grid, MadeRelease, Workspace
 from dpsyn.evaluation.experiments.archive import archive_text, read_archive
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
@@ -320,3 +321,46 @@ def check_the_old_ones(found: Archive) -> None:
     assert mine.data.held_out == 0.25
     assert mine.references["accuracy, logistic regression"]["real data"] > 0.5
     assert (first.data, first.results, first.references) == (None, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1)),
+        *((field, wrong) for field in ("release", "domain") for wrong in (None, {})),
+        *(("seed", wrong) for wrong in ("7", -1, 0.5, [1, -1], (1, 2))),
+        *(("seconds", wrong) for wrong in (None, -1.0, math.nan)),
+        ("config", "mst"),
+        *(("measured", wrong) for wrong in (1, [], {"a": 1})),
+        *(("measured", MEASURED | {of: None}) for of in ("when", "fingerprint", "measures", "references")),
+        *(("measured", MEASURED | wrong) for wrong in ({"measures": {"e": "low"}}, {"references": {"e": 1}})),
+    ],
+)
+def test_a_release_of_something_else_is_refused(field: str, wrong: Any) -> None:
+    made = replace(kept(), measured=MEASURED, seed=[1, 2])
+    with pytest.raises(ParameterError) as caught:
+        replace(made, **{field: wrong})
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1)),
+        *((field, wrong) for field in ("grid", "data") for wrong in ("x", {})),
+        ("grid", None),
+        ("target", 1),
+        *(("degrees", wrong) for wrong in (None, 1, "12", (0,), (1.5,))),
+        *(("models", wrong) for wrong in (None, "trees", (1,))),
+        *(("references", wrong) for wrong in (None, {"e": 1}, {"e": {"a": "b"}})),
+        *(("results", wrong) for wrong in (None, [], {"k": 1})),
+    ],
+)
+def test_an_experiment_of_something_else_is_refused(field: str, wrong: Any) -> None:
+    grid = Grid({"m": NoisyReweighting(degree=1)}, PrivacySpec(1.0))
+    one = Experiment(1, "mine", "asia", "f00", grid, None, [np.int64(1)], ["trees"])  # type: ignore[arg-type]
+    assert (one.degrees, one.models) == ((1,), ("trees",))
+    assert json.loads(archive_text([], [one]))["experiments"][0]["facts"]["degrees"] == [1]
+    with pytest.raises(ParameterError) as caught:
+        replace(one, **{field: wrong})
+    assert caught.value.field == field

@@ -291,7 +291,24 @@ def test_labels_are_apart_in_their_order_and_inside(places: list[float]) -> None
         assert found == pytest.approx(places)
 
 
+GRID = Grid({"B": config_class("mwem")()}, PrivacySpec(1.0))
+
+
 @pytest.mark.parametrize("wrong", [3, [], "lines", {"a": 1.0}, {"a": {"b": "high"}}, {"a": {1: 1.0}}, {1: {}}])
 def test_what_is_drawn_beside_a_measure_is_numbers_by_name(wrong: Any) -> None:
     with pytest.raises(ParameterError, match=r"^references = "):
-        Results([], Grid({"B": config_class("mwem")()}, PrivacySpec(1.0)), wrong)
+        Results([], GRID, wrong)
+
+
+@pytest.mark.parametrize(
+    ("field", "results", "grid"),
+    [
+        *(("results", wrong, GRID) for wrong in (None, 3, "abc", [1], {"a": 1})),
+        *(("grid", RESULTS, wrong) for wrong in (None, {}, PrivacySpec(1.0))),
+    ],
+)
+def test_results_are_of_cells_of_a_grid(field: str, results: Any, grid: Any) -> None:
+    assert Results({r.key: r for r in RESULTS}.values(), GRID) == Results(iter(RESULTS), GRID) == RESULTS
+    with pytest.raises(ParameterError) as caught:
+        Results(results, grid)
+    assert caught.value.field == field

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+import math
+from dataclasses import fields, replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dpsyn.errors import DataError, ParameterError
@@ -113,3 +116,23 @@ def test_what_can_vary_comes_from_the_mechanisms() -> None:
     for name in MECHANISMS:
         kind = config_class(name)
         assert kind.axes.keys() <= {field.name for field in fields(kind)} & axes().keys()
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *((field, None) for field in ("label", "config", "spec", "value", "repeat", "draws", "seed")),
+        *(("config", wrong) for wrong in ("mst", MWEM, {})),
+        *(("n", wrong) for wrong in (0, -1, 1.5, "10")),
+        *(("value", wrong) for wrong in (math.nan, "1")),
+        *((field, wrong) for field in ("repeat", "seed", "draws") for wrong in (-1, "x", 0.5)),
+        ("spec", 1.0),
+        ("draws", 0),
+    ],
+)
+def test_a_cell_of_something_else_is_refused(field: str, wrong: Any) -> None:
+    cell = next(small().cells())
+    assert replace(cell, n=np.int64(7), seed=np.int64(5)).key == replace(cell, n=7, seed=5).key
+    with pytest.raises(ParameterError) as caught:
+        replace(cell, **{field: wrong})
+    assert caught.value.field == field

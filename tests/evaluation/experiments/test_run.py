@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -235,3 +237,34 @@ def test_a_run_tells_how_far_it_is_and_how_long_it_takes(baseline: Baseline) -> 
     assert told[-1][0].endswith("; about 0 s left")
     with pytest.raises(ParameterError, match="such as print"):
         run_grid(grid(), baseline.table, baseline=baseline, progress=3)  # type: ignore[arg-type]
+
+
+ASKED = {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one"}
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *((field, None) for field in ("key", "label", "mechanism", "value", "repeat", "status", "message", "seconds")),
+        *((field, wrong) for field in ("asked", "guarantee", "settings") for wrong in (None, 1, ["a"])),
+        *((field, ASKED | wrong) for field in ("asked", "guarantee") for wrong in ({"epsilon": None}, {"delta": "0"})),
+        *((field, {"a": 1}) for field in ("asked", "guarantee")),
+        *((field, {"epsilon": 1.0, "delta": 0.0}) for field in ("asked", "guarantee")),
+        *(("measures", wrong) for wrong in (None, {"e": 1.0}, [1.0], [{"e": "low"}], [{1: 1.0}])),
+        *((field, -1) for field in ("repeat", "seconds", "processor", "gigabytes")),
+        ("status", "well"),
+        ("value", math.nan),
+    ],
+)
+def test_a_result_of_something_else_is_refused(field: str, wrong: Any) -> None:
+    cell = next(grid().cells())
+    result = replace(CellResult.of(cell, "done"), asked=ASKED, guarantee=ASKED, measures=({"e": np.float64(1)}, {"e": 2}))
+    assert result.budget == "on budget"
+    with pytest.raises(ParameterError) as caught:
+        replace(result, **{field: wrong})
+    assert caught.value.field == field
+
+
+def test_there_is_no_result_of_no_cell() -> None:
+    with pytest.raises(ParameterError, match="cell = None"):
+        CellResult.of(None, "done")  # type: ignore[arg-type]
