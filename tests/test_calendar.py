@@ -208,7 +208,7 @@ def test_dp_cda_says_that_it_keeps_neither() -> None:
     said = {}
     for keep in ((), ("month",)):
         domain = table.domain.replace(replace(TEN_YEARS, keep=keep))
-        mechanism = dpsyn.DPCDA(target="paid", order_of_mixture=5).calibrate(SPEC, domain, 60)
+        mechanism = dpsyn.DPCDA(target="paid", order_of_mixture=5).calibrate(SPEC, domain, 100)
         assert mechanism.domain == domain
         said[keep] = [sentence for _, sentence in of_run(mechanism) if "weekday" in sentence]
     assert said[()] == []

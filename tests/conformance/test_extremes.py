@@ -227,7 +227,7 @@ def test_dp_cda_asks_for_noise_of_its_stated_scales(
 ) -> None:
     monkeypatch.setattr(dp_cda.DPCDAMechanism, "noise_scale_for", lambda self, sizes: 1e9)  # which takes long
     config = dpsyn.DPCDA("b", rows={0: 2, 1: 2}, order_of_mixture=1, scaling=scaling)
-    mechanism: Any = config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5, neighbouring), FEW, 2)
+    mechanism: Any = config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5, neighbouring), FEW, 10**7)
     noise, budget = Answering(0, 10**9, 1), mechanism.budget
     mechanism._run(noise, table_of(FEW, 2), no_progress)
     first = [] if budget.standard is None else [("real", budget.standard.noise_scale)]

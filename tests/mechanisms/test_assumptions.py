@@ -22,7 +22,7 @@ TRIED = FunctionFamily([lambda codes: codes[:, 0]], WIDE.shape, low=0, high=1)
 OWN = type("Own", (FunctionFamily,), {"__module__": "elsewhere"})([lambda codes: codes[:, 0]], DOMAIN.shape, low=0, high=1)
 KNOWN = FunctionFamily([lambda codes: codes[:, 0]], DOMAIN.shape, low=0, high=1)
 """On rows so few they are evaluated, on all of them."""
-MIXING = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, noise_sampler="exact")
+MIXING = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, count_share=0.5, noise_sampler="exact")
 SIZED = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, class_sizes=5, noise_sampler="exact")
 RATED = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, class_sizes=5, noise_sampler="exact", variant="poisson")
 N = "The number of r"

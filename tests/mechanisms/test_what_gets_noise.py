@@ -150,7 +150,7 @@ def test_dp_cda_learns_from_noisy_numbers_alone(case: str, neighbouring: Any) ->
     config = dpsyn.DPCDA(target="y", order_of_mixture=2, rows=12, noise_sampler="exact", clip_norm=0.5, **CDA[case])
     found = []
     for n, extreme in ((60, True), (60 if neighbouring == "replace_one" else 75, False)):
-        mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-5, neighbouring), NUMBERS, n)
+        mechanism = config.calibrate(dpsyn.PrivacySpec(20.0, 1e-5, neighbouring), NUMBERS, n)
         noise = Deaf(4)
         found.append(mechanism._run(noise, numbers(n, extreme), no_progress)[0])
         # Counts, sums for the scaling, and then each average, are handed over with the scales that the ledger has.
@@ -186,7 +186,7 @@ def test_a_class_with_fewer_members_than_are_mixed_gets_the_same_noise_and_divis
     found = []
     for few in (30, 3, 2, 1, 0):
         frame = numbers(60, False).frame.assign(y=[1] * few + [0] * (60 - few))
-        mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-5, neighbouring), NUMBERS, 60)
+        mechanism = config.calibrate(dpsyn.PrivacySpec(20.0, 1e-5, neighbouring), NUMBERS, 60)
         noise = Deaf(4)
         rows = mechanism._run(noise, Table(frame, NUMBERS), no_progress)[0]
         found.append((rows, [(kind, values.shape, scale) for kind, values, scale in noise.handed]))
