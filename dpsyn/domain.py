@@ -28,6 +28,10 @@ _NAMED = 5
 """Categories that are shown of a column."""
 
 
+NOT_YET_TRUE = "NOT YET TRUE"
+"""What the assumption begins with that nobody has confirmed a domain."""
+
+
 @dataclass(frozen=True, repr=False)
 class Domain(Shown):
     """The public description of a table: one :class:`Attribute` per column, in column order."""
@@ -116,7 +120,7 @@ class Domain(Shown):
         if not inferred:
             return ""
         shown = listed(inferred, 5)
-        return f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
+        return f"{NOT_YET_TRUE}: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
 
     @cached_property
     def is_binary(self) -> bool:

@@ -315,7 +315,8 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
             if some
         ]
         cost = f"costs {total}" if len(claims) == 1 else f"together cost {total}"
-        conditions = [words for status, words in _CONDITIONS.items() if any(claim.status == status for claim in claims)]
+        found = {claim.status for claim in claims} | {"unconfirmed_domain" for claim in claims if claim.unconfirmed}
+        conditions = [words for status, words in _CONDITIONS.items() if status in found]
         sentences.append(f"{' and '.join(kinds)} of {name} {cost}{''.join(conditions)}")
         if len({claim.neighbouring for claim in claims}) > 1 and delta < 1:
             sentences.append("under adding or removing one row, those made for replacing one promise nothing")

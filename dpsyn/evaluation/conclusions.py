@@ -23,6 +23,8 @@ _BADNESS: Mapping[Grade, int] = {"good": 0, "cannot be judged": 0, "fair": 1, "b
 _NEAR, _FAR, _DEVIATIONS = 1.5, 3.0, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad. So many of
 its standard deviations more are good, too."""
+_OF_MANY = 4.0
+"""Standard deviations of the same of a single table, the worst of many."""
 _SMALL, MIDDLE, _LARGE = 0.02, 0.10, 0.30
 """The same as total variation: small is good and large is bad whatever a sample would miss, and below the middle
 nothing is."""
@@ -34,6 +36,8 @@ _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
 _CHANCE, _CLEARLY = 3.0, 4.0
 """Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them, and
 before it is called good: what synthetic rows reach has its chance, too."""
+_FEWEST = 30
+"""Held-out rows below which nothing is said of predictions."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
 _SHAPE = 0.05
@@ -76,7 +80,10 @@ def conclusions(report: Report) -> tuple[Finding, ...]:
 
 
 def table_error(report: Report) -> float:
-    """Mean total variation of the tables of two columns; of one column where there are no two."""
+    """Mean total variation of the tables of two columns; of one column where there are no two. Infinite where no table was
+    measured."""
+    if not report.marginals:
+        return math.inf
     return report.marginals[_degree(report)].mean
 
 
@@ -116,8 +123,10 @@ def _tables(report: Report) -> Finding | None:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
         elif alone <= chance:
-            said += ". On average, relations of columns are no stronger than chance makes them in so few rows, so they "
-            said += "cannot be judged"
+            said += (
+                f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}, so "
+            )
+            said += "they cannot be judged"
             grade = "cannot be judged" if grade == "good" else grade
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
@@ -148,7 +157,7 @@ def _by_chance(report: Report, degree: int) -> float:
     mean = None if sample is None else sample.mean(degree)
     if sample is None or mean is None:
         return 0.0
-    return max(_NEAR * mean, mean + _DEVIATIONS * sample.deviation[degree] + 1 / sample.rows)
+    return max(_NEAR * mean, mean + _DEVIATIONS * sample.deviation_of_mean(degree) + 1 / sample.rows)
 
 
 def _gone(report: Report) -> str:
@@ -167,7 +176,6 @@ def _worst_table(report: Report) -> str:
     Chance is that of the same table of a fresh sample, and of so many rows. Beyond it a table counts that is far off, or
     more than half as far as if its two columns had nothing to do with each other.
     """
-    chance = _FAR * math.hypot(report.n**-0.5, report.release.rows**-0.5)
     about = "about " if report.fresh is not None and not report.fresh.drawn else ""
     for degree in sorted(report.marginals, reverse=True):
         each = report.marginals[degree].each
@@ -175,8 +183,9 @@ def _worst_table(report: Report) -> str:
         alone = report.shuffled.each if degree == _TWO and report.shuffled is not None else {}
         ours, theirs = (np.array([errors.get(table, np.nan) for table in each]) for errors in (each, fresh))
         related = _KEPT * np.array([alone.get(table, np.inf) for table in each])
-        least = np.where(np.isnan(theirs), _LARGE if degree <= _TWO else np.inf, np.clip(related, _SMALL, MIDDLE))
-        beyond = ours - np.fmax(_FAR * theirs, np.maximum(least, chance))
+        beside = np.clip(related, _SMALL, MIDDLE) if degree > 1 else _SHAPE
+        least = np.where(np.isnan(theirs), _LARGE if degree <= _TWO else np.inf, beside)
+        beyond = ours - np.fmax(least, np.fmax(_FAR * theirs, [_table_by_chance(report, table) for table in each]))
         at = int(np.argmax(beyond))
         if beyond[at] > 0:
             table = list(each)[at]
@@ -186,6 +195,15 @@ def _worst_table(report: Report) -> str:
             which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, table))},"
             return f" {which} is off by {percent(each[table])}{said}."
     return ""
+
+
+def _table_by_chance(report: Report, table: tuple[str, ...]) -> float:
+    """How far one table of many may well be off in a fresh sample."""
+    fresh = report.fresh
+    mean = None if fresh is None else fresh.each.get(len(table), {}).get(table)
+    if fresh is None or mean is None:
+        return _FAR * math.hypot(report.n**-0.5, report.release.rows**-0.5)
+    return mean + _OF_MANY * fresh.deviation(table) + 1 / fresh.rows
 
 
 def _beside(error: float, alone: float) -> str:
@@ -216,7 +234,9 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
     guessed = constant.get(first, 0.0)
     reached = guessed if best is None else best.measures[first]
     # Of a small R² the standard error is about half of 1/√rows.
-    spread = (math.sqrt(guessed * (1 - guessed)) if first == "accuracy" else 0.5) / math.sqrt(rows)
+    # A share of so many rows may be 0 or 1 by chance (Agresti and Coull 1998).
+    share = (guessed * rows + 2) / (rows + 4)
+    spread = (math.sqrt(share * (1 - share)) if first == "accuracy" else 0.5) / math.sqrt(rows)
     if reached > guessed + _CHANCE * spread:
         return first, reached, guessed, (reached - guessed) / spread if spread else math.inf
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
@@ -231,6 +251,9 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
 def _prediction(found: Prediction | str) -> Finding | None:
     if isinstance(found, str):
         return None
+    if (rows := found.real.test_rows) < _FEWEST:
+        said = f"{counted(rows, 'held-out row')} {'is' if rows == 1 else 'are'} too few to tell what predicts"
+        return Finding("prediction", "cannot be judged", "too few rows", f"{said} {quoted(found.real.target)}.")
     measure, real, constant, beyond = _judged_by(found.real)
     best = best_score(found.synthetic)
     if best is None:
@@ -347,6 +370,9 @@ def advice(reports: Mapping[str, Report]) -> str:
     ordered = ranking(reports)
     if not ordered:
         raise ParameterError("reports", reports, "at least one release")
+    unknown = [name for name, report in reports.items() if not report.marginals]
+    if unknown:
+        return f"No tables were measured of {listed(unknown, most=_NAMED)}: nothing is advised without them."
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
     # Of those whose tables are no worse than the closest ones, the closest with the fewest bad findings, then fair ones.
     same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[found[ordered[0]]["tables"]]]
@@ -373,9 +399,9 @@ def advice(reports: Mapping[str, Report]) -> str:
     if grades["tables"] == "cannot be judged":
         said = f"{closest}. " if others else ""
         said += (
-            f"Tables of {_columns(_degree(reports[best]))} cannot tell whether relations are kept: on average these rows "
+            f"Tables of {_columns(_degree(reports[best]))} cannot tell whether relations are kept: in so many rows chance "
         )
-        said += "are too few to show them."
+        said += "makes as much of a difference."
         todo = f"Do not rely on {' or '.join(weak)}" if weak else f"Take care with {' and '.join(doubtful)}"
         return f"{said} {todo}: {_HELP}." if weak or doubtful else said
     if weak:

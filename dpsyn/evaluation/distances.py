@@ -34,7 +34,7 @@ QUERIES = 500
 COLUMNS_OF_A_QUERY = 3
 _NO_CHANCE = 1e-6
 """Probability below which what happened is put down to no chance."""
-_ALL_BUT_GONE = 0.1
+_ALL_BUT_GONE = 0.2
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def gone(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, 
 
 
 def no_chance(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:
-    """Which codes ``others`` have less than a tenth as often, and by no chance: so few of them among all (binomial)."""
+    """Which codes ``others`` have less than a fifth as often, and by no chance: so few of them among all (binomial)."""
     from scipy.stats import binom
 
     n, k = max(rows.sum(), 1), max(others.sum(), 1)

@@ -31,17 +31,31 @@ class FreshSample:
         rows: how many other rows.
         drawn: they were measured of held-out rows; else estimated from parts of the real ones.
         each: the errors.
-        deviation: standard deviation of their mean, by the number of columns, or a little more.
+        spread: ½ √(1/n + 1/rows).
+        alike: Σ p² of every column, by its name.
     """
 
     rows: int
     drawn: bool
     each: Each
-    deviation: Mapping[int, float]
+    spread: float
+    alike: Mapping[str, float]
 
     def mean(self, degree: int) -> float | None:
         """Average over the tables of so many columns; None without any."""
         return float(np.mean([*self.each[degree].values()])) if degree in self.each else None
+
+    def deviation(self, table: tuple[str, ...]) -> float:
+        """Standard deviation of the error of a table, or a little more: as if its columns were independent.
+
+        The variance of ½ Σ |noise of a cell| is at most ¼ Σ p(1 - p) times the sum of the inverse numbers of rows.
+        """
+        return self.spread * math.sqrt(1 - math.prod(self.alike.get(column, 0.0) for column in table))
+
+    def deviation_of_mean(self, degree: int) -> float:
+        """The same of the mean over the tables of so many columns; those that share no column count as independent."""
+        apart = max(1, len(self.alike) // degree)
+        return float(np.mean([self.deviation(table) for table in self.each[degree]])) / math.sqrt(apart)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -49,7 +63,7 @@ class FreshSample:
             "rows": self.rows,
             "drawn": self.drawn,
             "mean": {str(degree): self.mean(degree) for degree in self.each},
-            "deviation": {str(degree): value for degree, value in self.deviation.items()},
+            "deviation": {str(degree): self.deviation_of_mean(degree) for degree in self.each},
         }
 
 
@@ -78,31 +92,23 @@ class Plan:
             len(subsets[0]): {tuple(self.names[j] for j in s): float(error) for s, error in zip(subsets, found, strict=True)}
             for subsets, found in pairs
         }
-        spread = math.sqrt(1 / self.real.n + 1 / rows) / 2
-        return FreshSample(rows, drawn, each, {degree: spread * self._uneven[degree] for degree in each})
+        return FreshSample(rows, drawn, each, math.sqrt(1 / self.real.n + 1 / rows) / 2, self._alike)
 
     @cached_property
-    def _uneven(self) -> dict[int, float]:
-        """For every number of columns d the mean of √(1 - Σ p²) over the tables, as if columns were independent, over the
-        root of how many tables share no column.
-
-        The variance of ½ Σ |noise of a cell| is at most ¼ Σ p(1 - p) times the sum of the inverse numbers of rows.
-        """
+    def _alike(self) -> dict[str, float]:
+        """Σ p² of every column. A category that no row has may well be in 3/n of all."""
         n, counts = self.real.n, [self.real.counts((j,)) for j in range(len(self.names))]
-        # A category that no row has may well be in 3/n of all.
-        alike = np.array([min(((c / n) ** 2).sum(), max(0.0, 1 - 3 / n) if len(c) > 1 else 1.0) for c in counts])
-        found = {}
-        for subsets in self.tables:
-            degree = len(subsets[0])
-            apart = max(1, len(self.names) // degree)
-            found[degree] = float(np.sqrt(1 - alike[np.array(subsets)].prod(axis=1)).mean() / math.sqrt(apart))
-        return found
+        most = [max(0.0, 1 - 3 / n) if len(c) > 1 else 1.0 for c in counts]
+        return {name: min(float(((c / n) ** 2).sum()), end) for name, c, end in zip(self.names, counts, most, strict=True)}
 
     def held_out(self, held: Codes, rows: int) -> FreshSample:
-        """Of ``rows`` of the held-out ones, on average of up to three samples that share no row."""
+        """Of ``rows`` of the held-out ones, on average of up to three samples that share no row.
+
+        Beside the rows in memory, which they are no part of: all rows may hold them, where an engine counts these.
+        """
         order = np.random.default_rng(self.seed).permutation(len(held))
         drawn = [order[at * rows : (at + 1) * rows] for at in range(min(_DRAWS, len(held) // rows))]
-        every = [variations(self.real, held[some], self.tables) for some in drawn]
+        every = [variations(self.seen, held[some], self.tables) for some in drawn]
         return self.sample(rows, True, _means(every))
 
     def estimate(self, rows: int) -> FreshSample:

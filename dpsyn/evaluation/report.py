@@ -14,7 +14,7 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.display import PRIVATE, Shown, aligned
-from dpsyn.domain import Domain
+from dpsyn.domain import Codes, Domain
 from dpsyn.errors import DomainError, ParameterError, quoted
 from dpsyn.evaluation.coefficients import Regression, regression
 from dpsyn.evaluation.correlations import MOST_CORRELATED, Correlation, correlations
@@ -48,7 +48,7 @@ from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copie
 from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding, bins_of
-from dpsyn.solvers.coded import CodedRows
+from dpsyn.solvers.coded import CodedRows, Rows
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -161,6 +161,14 @@ class Baseline:
         seen = CodedRows(self.encoding.codes(self.seen), self.encoding.domain.shape)
         return Plan(self.encoding.rows(self.table), seen, self.table.domain.names, self.plan, self.seed)
 
+    def alone(self, rows: int) -> MarginalError | None:
+        """As ``shuffled``, of so many rows, or of all where these are fewer."""
+        if self.shuffled is None or rows >= self.seen.n:
+            return self.shuffled
+        generator = np.random.default_rng(self.seed)
+        some = self.seen.take(generator.permutation(self.seen.n)[:rows])
+        return _shuffled(self.encoding.rows(self.seen), self.encoding.codes(some), self.table.domain, self.plan, generator)
+
     def fresh(self, rows: int) -> FreshSample:
         """How far tables of so many fresh real rows are off: held-out ones, or an estimate where these are fewer."""
         if self.holdout is None or rows > self.holdout.n:
@@ -180,7 +188,8 @@ class Report(Shown):
             rounded to fit, so it can go below. None without held-out rows.
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
-        shuffled: see :class:`Baseline`; None where it is not measured.
+        shuffled: see :class:`Baseline`, of as many real rows as the release has, if there are more; None where it is not
+            measured.
         fresh: how far tables of as many fresh real rows are off.
         changed: what is measured of ``release.copies`` for real rows with so many of their cells changed, which hide nobody.
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
@@ -336,7 +345,7 @@ def real_baseline(
         scores = real_scores(seen, held, target, seed, models)
     encoding = bins_of(table.drawn)
     floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
-    shuffled = _shuffled(seen, encoding, plan, np.random.default_rng(seed))
+    shuffled = _shuffled(encoding.rows(seen), encoding.codes(seen), table.domain, plan, np.random.default_rng(seed))
     changed = nearly_copies(seen, encoding.codes(seen), seed)
     said = tuple(notes)
     return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, shuffled, changed, scores, said)
@@ -427,7 +436,7 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    notes, beside = sampled + baseline.notes, (baseline.shuffled, baseline.fresh(synthetic.n), baseline.changed)
+    notes, beside = sampled + baseline.notes, (baseline.alone(synthetic.n), baseline.fresh(synthetic.n), baseline.changed)
     return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
 
 
@@ -460,13 +469,12 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
 
 
 def _shuffled(
-    table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator
+    real: Rows, codes: Codes, domain: Domain, plan: Sequence[Subsets], generator: np.random.Generator
 ) -> MarginalError | None:
     pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
     if not pairs:
         return None
-    real = encoding.rows(table)
-    return marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)[0][2]
+    return marginal_errors(real, generator.permuted(codes, axis=0), domain.names, pairs)[0][2]
 
 
 def _closeness(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -127,8 +126,8 @@ class ValueErrors:
         worst = max(beyond, key=beyond.__getitem__, default=None)
         if worst is not None and beyond[worst] > _LOST_SHARE:
             found.append(
-                f"{self.written(worst.value)} is in {percent(worst.real, 3)} of the real rows and {percent(worst.share, 3)} "
-                "of the synthetic ones"
+                f"{self.written(worst.value)} makes up {percent(worst.real, 3)} of the real values and "
+                f"{percent(worst.share, 3)} of the synthetic ones"
             )
         if not self.few:
             found += self._moments(fresh)
@@ -276,7 +275,6 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         wasserstein = largest = math.nan if real.n == other.n else 1.0
     real_mean, real_deviation, real_quantiles, real_kurtosis = real.moments()
     mean, deviation, quantiles, kurtosis = other.moments()
-    spikes = _spikes(real, other)
     return ValueErrors(
         attribute.name,
         attribute.kind == "date",
@@ -288,21 +286,22 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         deviation,
         real_quantiles,
         quantiles,
-        spikes,
+        _spikes(real, other),
         wasserstein,
         largest,
         real_kurtosis=real_kurtosis,
         kurtosis=kurtosis,
-        gone=_gone(real, other, [(spike.value, spike.value) for spike in spikes]),
+        gone=_gone(real, other),
     )
 
 
-def _gone(real: _Law, other: _Law, places: Sequence[tuple[float, float]]) -> tuple[tuple[float, float, int, int], ...]:
+def _gone(real: _Law, other: _Law) -> tuple[tuple[float, float, int, int], ...]:
     if not (real.n and other.n):
         return ()
     low, high = np.searchsorted(real.reached[1:], (_END * real.n, (1 - _END) * real.n))
+    common = real.values[real.rows >= LEAST_COMMON * real.n]
     found = []
-    for first, last in (*places, (-math.inf, real.values[low]), (real.values[high], math.inf)):
+    for first, last in (*zip(common, common, strict=True), (-math.inf, real.values[low]), (real.values[high], math.inf)):
         there, others = real.between(first, last), other.between(first, last)
         if no_chance(np.array([there, real.n - there]), np.array([others, other.n - others]))[0]:
             found.append((float(first), float(last), there, others))

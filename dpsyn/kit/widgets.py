@@ -234,6 +234,8 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
         "stated": "This guarantee is stated by the file, not checked by us",
         "demonstration": "No guarantee: whoever knows the seed can take the noise off",
     }[guarantee.status]
+    if guarantee.status == "real_arithmetic" and guarantee.unconfirmed:
+        title = "This guarantee holds only once the domain is confirmed as public, and then in exact arithmetic only"
     sound = guarantee.status == "proven" and not guarantee.weak
     title += f", but {guarantee.weak}" if guarantee.status == "proven" and guarantee.weak else ""
     show = st.success if sound else st.warning

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsyn import checks
 from dpsyn.data.counted import AnyTable
-from dpsyn.domain import Domain
+from dpsyn.domain import NOT_YET_TRUE, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
@@ -210,7 +210,7 @@ def _guarantee(spec: PrivacySpec, domain: Domain | None, *, seeded: bool) -> Gua
         assumptions.append("The number of rows is public.")
     confirmed = domain is not None and domain.is_public
     if not confirmed:
-        assumptions.insert(0, "NOT YET TRUE: nobody confirmed that the domain is public.")
+        assumptions.insert(0, f"{NOT_YET_TRUE}: nobody confirmed that the domain is public.")
     found = Guarantee(
         spec.epsilon,
         0.0,

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from dpsyn import checks
 from dpsyn.display import PUBLIC, Shown
+from dpsyn.domain import NOT_YET_TRUE
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.notation import readable, worded
 from dpsyn.schema import checked
@@ -197,10 +198,17 @@ class Guarantee(Shown):
         return f"{found} is so large that it protects hardly anybody" if found else ""
 
     @property
+    def unconfirmed(self) -> bool:
+        """Whether nobody has confirmed the domain yet: one of the assumptions says so, whatever the status."""
+        return any(assumption.startswith(NOT_YET_TRUE) for assumption in self.assumptions)
+
+    @property
     def status_in_words(self) -> str:
         """What the status means for whoever wants to publish."""
         if self.status == "proven" and self.weak:
             return f"proven, but {self.weak}"
+        if self.status == "real_arithmetic" and self.unconfirmed:
+            return f"{_STATUS_IN_WORDS['unconfirmed_domain']}, and then {_STATUS_IN_WORDS['real_arithmetic']}"
         return _STATUS_IN_WORDS.get(self.status, self.status.replace("_", " "))
 
     def _shown(self) -> tuple[str, list[str]]:

@@ -38,7 +38,7 @@ def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) ->
 
 def fresh(beside: Closeness, drawn: bool = True, deviation: float = 0.0) -> FreshSample:
     each = {degree: error.each for degree, error in beside.marginals.items()}
-    return FreshSample(beside.rows, drawn, each, dict.fromkeys(each, deviation))
+    return FreshSample(beside.rows, drawn, each, deviation, {})
 
 
 def report(
@@ -228,9 +228,12 @@ def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample(degree: in
     assert grade == "fair"
     assert f"The worst table of {degree} columns, {', '.join(map(repr, NAMES[:degree]))}, is off by 50" in said
     assert card(of_tables(degree, [0.02, 0.6], [0.01, 0.6]))["tables"][0] == "good"
-    # In 20 rows as much is chance.
-    few = of_tables(degree, [0.5, 0.6], [0.01, 0.6], n=20)
-    assert card(replace(few, release=replace(few.release, rows=20)))["tables"][0] == "good"
+    # Where single tables deviate by more, as much is chance.
+    few = of_tables(degree, [0.5, 0.6], [0.01, 0.6])
+    assert few.fresh is not None
+    for spread, told in ((0.122, True), (0.123, False)):
+        found = card(replace(few, fresh=replace(few.fresh, spread=spread)))["tables"]
+        assert ("The worst table of" in found[1]) == told
 
 
 @pytest.mark.parametrize(("alone", "told"), [(0.095, True), (0.2, False), (0.01, True)])
@@ -577,16 +580,16 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": TOO_FEW},
-            "Tables of two columns cannot tell whether relations are kept: on average these rows are too few to show them.",
+            "cannot tell whether relations are kept: in so many rows chance makes as much of a difference.",
         ),
         (
             {"A": replace(TOO_FEW, prediction=WORSE)},
-            "too few to show them. Do not rely on its predictions: another mechanism, a larger ε",
+            "as much of a difference. Do not rely on its predictions: another mechanism, a larger ε",
         ),
         ({"A": TOO_FEW, "B": report(0.9)}, "A is the best of these. Tables of two columns cannot tell whether"),
         (
             {"A": replace(TOO_FEW, prediction=SOME), "B": report(0.9)},
-            "too few to show them. Take care with its predictions: another mechanism, a larger ε",
+            "as much of a difference. Take care with its predictions: another mechanism, a larger ε",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_fresh_rows_are_as_far_off_as_said(name: str, rows: int) -> None:
     means = [found.mean(1) for found in estimated]
     assert np.mean(drawn) == pytest.approx(np.mean(true), rel=0.12)
     assert 0.9 < np.mean(means) / np.mean(true) < 1.3
-    deviation = np.mean([found.deviation[1] for found in estimated])
+    deviation = np.mean([found.deviation_of_mean(1) for found in estimated])
     assert np.std(true) < deviation < np.std(true) + 0.5 * (1 / n + 1 / rows) ** 0.5
 
 
@@ -59,13 +59,13 @@ def test_columns_of_one_value_are_never_off() -> None:
     real = CodedRows(np.zeros((50, 1), dtype=int), (1,))
     for rows in (7, 70):
         found = Plan(real, real, ["a"], PLAN, 0).estimate(rows)
-        assert (found.mean(1), found.deviation[1]) == (0.0, 0.0)
+        assert (found.mean(1), found.deviation_of_mean(1)) == (0.0, 0.0)
 
 
 def test_a_rare_category_that_no_row_has_is_reckoned_with() -> None:
     real = CodedRows(np.zeros((30, 1), dtype=int), (2,))
     # √(1 - 0.9²) / 2 · √(1/30 + 1/30)
-    assert Plan(real, real, ["a"], PLAN, 0).estimate(30).deviation[1] == pytest.approx(0.0408, abs=1e-4)
+    assert Plan(real, real, ["a"], PLAN, 0).estimate(30).deviation(("a",)) == pytest.approx(0.0408, abs=1e-4)
 
 
 @pytest.mark.parametrize("columns", [2, 6, 12])
@@ -77,5 +77,5 @@ def test_the_mean_of_many_tables_deviates_less(columns: int) -> None:
 
     real = sample(400)
     means = [np.mean(variations(sample(400), sample(100).codes, plan)) for _ in range(200)]
-    deviation = Plan(real, real, [f"c{j}" for j in range(columns)], plan, 0).estimate(100).deviation[2]
+    deviation = Plan(real, real, [f"c{j}" for j in range(columns)], plan, 0).estimate(100).deviation_of_mean(2)
     assert np.std(means) < deviation < 3 * np.std(means)

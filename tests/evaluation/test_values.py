@@ -48,7 +48,7 @@ def test_a_lost_spike_is_told_though_every_bin_of_the_domain_agrees():
     assert report.marginals[1].max == pytest.approx(0.999)
     (found,) = report.values
     assert found.warning().startswith(
-        "0 is in 100\N{NO-BREAK SPACE}% of the real rows and 0.1\N{NO-BREAK SPACE}% of the synthetic ones"
+        "0 makes up 100\N{NO-BREAK SPACE}% of the real values and 0.1\N{NO-BREAK SPACE}% of the synthetic ones"
     )
     assert found.kolmogorov_smirnov == pytest.approx(0.999)
     assert report.to_dict()["release"]["values"][0]["column"] == "gain"
@@ -157,7 +157,7 @@ def test_dates_are_written_as_dates():
     other = pd.to_datetime(["2001-02-04"] * 100)
     (found,) = value_errors(*of(DAY, days, other))
     assert found.warning().startswith(
-        "2001-02-04 is in 0\N{NO-BREAK SPACE}% of the real rows and 100\N{NO-BREAK SPACE}% of the synthetic ones"
+        "2001-02-04 makes up 0\N{NO-BREAK SPACE}% of the real values and 100\N{NO-BREAK SPACE}% of the synthetic ones"
     )
     assert found.written(found.spikes[0].value) == "2001-02-03"
 
