@@ -40,6 +40,8 @@ _FEWEST = 30
 """Held-out rows below which nothing is said of predictions."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
+_LITTLE_LEFT = 0.1
+"""Of a relation: what is left of one that is lost."""
 _SHAPE = 0.05
 """Of the law of a column of numbers, beyond chance: what it may be off by."""
 _NAMED = 3
@@ -142,7 +144,7 @@ def _tables(report: Report) -> Finding | None:
             grade = "fair"
     if (grade == "good" and alone is None and error > MIDDLE) or near >= 1:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
-    worst = "" if grade == "bad" else _worst_table(report) + _gone(report)
+    worst = "" if grade == "bad" else (_lost(report) or _worst_table(report)) + _gone(report)
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
 
 
@@ -158,6 +160,16 @@ def _by_chance(report: Report, degree: int) -> float:
     if sample is None or mean is None:
         return 0.0
     return max(_NEAR * mean, mean + _DEVIATIONS * sample.deviation_of_mean(degree) + 1 / sample.rows)
+
+
+def _lost(report: Report) -> str:
+    """The strongest relation that is mostly lost, in words."""
+    every = report.release.lost
+    if not every:
+        return ""
+    (one, other, _, left), more = every[0], f" (the strongest of {len(every):,} such)" * (len(every) > 1)
+    what = "The relation" if left < _LITTLE_LEFT else "Most of the relation"
+    return f" {what} of {quoted(one)} and {quoted(other)} is lost{more}."
 
 
 def _gone(report: Report) -> str:

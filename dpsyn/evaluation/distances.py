@@ -35,6 +35,10 @@ COLUMNS_OF_A_QUERY = 3
 _NO_CHANCE = 1e-6
 """Probability below which what happened is put down to no chance."""
 _ALL_BUT_GONE = 0.2
+_TELLING, _HALF = 0.2, 0.5
+"""φ from which on a relation counts, and what is to be left of it."""
+_SURE, _ERRORS = 8.0, 4.0
+"""Standard errors by which the real rows have to show a relation, and the synthetic ones to miss it."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,8 @@ class _Columns:
         """Say which tables will be compared, besides those of single columns."""
         self._real.expect([*((j,) for j in range(len(self.sizes))), *chain.from_iterable(plan)])
 
-    def difference(self, subset: tuple[int, ...]) -> tuple[Floats, bool]:
-        """Real minus synthetic shares of the cells of a table, and whether all cells are there (else occupied ones only)."""
+    def shares(self, subset: tuple[int, ...]) -> tuple[Floats, Floats, bool]:
+        """Real and synthetic shares of the cells of a table, and whether all cells are there (else occupied ones only)."""
         (real, rows), (other, _) = self._real.cells(subset), self._synthetic.cells(subset)
         both = np.zeros(len(real[0]), dtype=np.int64), np.zeros(len(other[0]), dtype=np.int64)
         cells = 1
@@ -139,7 +143,7 @@ class _Columns:
         if not dense:
             cells, both = _renumbered(both)
         counted, synthetic = np.bincount(both[0], rows, cells), np.bincount(both[1], minlength=cells)
-        return counted / self.n - synthetic / self.k, dense
+        return counted / self.n, synthetic / self.k, dense
 
     @cached_property
     def contrasts(self) -> list[Floats | None]:
@@ -148,11 +152,13 @@ class _Columns:
 
     def variation(self, subset: tuple[int, ...]) -> float:
         """Total variation."""
-        return _variation(self.difference(subset)[0])
+        real, synthetic, _ = self.shares(subset)
+        return _variation(real - synthetic)
 
     def errors(self, subset: tuple[int, ...]) -> tuple[float, float | None]:
         """Total variation, and the largest contrast difference or None if the table is too large for it."""
-        difference, dense = self.difference(subset)
+        real, synthetic, dense = self.shares(subset)
+        difference = real - synthetic
         variation = _variation(difference)
         tensor = difference.reshape([self.sizes[j] for j in subset]) if dense else difference
         for j in subset:
@@ -224,6 +230,44 @@ def marginal_errors(
             for (i, j), (variation, _) in zip(subsets, errors, strict=True):
                 matrix[i, j] = matrix[j, i] = variation
     return found, pd.DataFrame(matrix, index=list(names), columns=list(names))
+
+
+def lost_relations(
+    real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets
+) -> tuple[tuple[str, str, float, float], ...]:
+    """Pairs of columns of which the synthetic rows have lost more than half of the relation, by no chance.
+
+    Both columns, the strength φ of the relation in the real rows, and how much of it is left; the strongest first. φ is the
+    root of Pearson's mean square contingency, φ² = Σ (p - e)²/e for shares p of cells and products e of both columns' own,
+    less what chance adds; left is Σ (p - e)(q - f)/e / φ², where q and f are those of the synthetic rows. Cells count in
+    which a row is to be expected.
+    """
+    columns, found = _Columns(real, synthetic), []
+    columns.expect([pairs])
+    for pair in pairs:
+        p, q, dense = columns.shares(pair)
+        if dense:
+            p, q = (shares.reshape([columns.sizes[j] for j in pair]) for shares in (p, q))
+            strength, left = _relation(p, q, columns.n, columns.k)
+            if left < _HALF:
+                found.append((names[pair[0]], names[pair[1]], strength, left))
+    return tuple(sorted(found, key=lambda each: -each[2]))
+
+
+def _relation(p: Floats, q: Floats, n: int, k: int) -> tuple[float, float]:
+    """φ and what is left of it; all of it where that may be chance, or where there was little."""
+    e, f = (np.outer(shares.sum(axis=1), shares.sum(axis=0)) for shares in (p, q))
+    told = e * n >= 1
+    freedom = np.outer(1 - p.sum(axis=1), 1 - p.sum(axis=0))[told].sum()
+    apart, others, weights = (p - e)[told], (q - f)[told], 1 / e[told]
+    square = float((apart**2 * weights).sum() - freedom / n)
+    if square < _TELLING**2 or square * n < _SURE * math.sqrt(2 * freedom + (weights / n).sum()):
+        return math.sqrt(max(square, 0.0)), 1.0
+    left = float((apart * others * weights).sum()) / square
+    # That of the mean of (p - e)/e over rows on either side, and of what chance alone adds to both.
+    spread = float((apart**2 * weights**2 * p[told]).sum() - (apart * weights * p[told]).sum() ** 2)
+    error = math.sqrt(spread * (1 / n + 1 / k) + 2 * freedom / n**2 + freedom / (n * k)) / square
+    return math.sqrt(square), left if 1 - left > _ERRORS * error else 1.0
 
 
 def gone(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int, int], ...]:

@@ -28,6 +28,7 @@ from dpsyn.evaluation.distances import (
     choose_subsets,
     default_max_subsets,
     gone,
+    lost_relations,
     marginal_errors,
     range_errors,
 )
@@ -84,6 +85,7 @@ class Closeness:
         copies: how many equal a real row: no measure of privacy.
         regression: of the target on the other columns, beside that of the real rows; None without a target.
         gone: columns and categories that are all but gone by no chance, with their real and synthetic rows, most first.
+        lost: pairs of columns whose relation is mostly lost by no chance, its strength, and how much of it is left.
     """
 
     rows: int
@@ -96,6 +98,7 @@ class Closeness:
     copies: Copies | None = None
     regression: Regression | None = None
     gone: tuple[tuple[str, str, int, int], ...] = ()
+    lost: tuple[tuple[str, str, float, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -108,6 +111,7 @@ class Closeness:
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
+            "lost": [dict(zip(("column", "other", "strength", "left"), one, strict=True)) for one in self.lost],
             "gone": [dict(zip(("column", "category", "real_rows", "rows"), one, strict=True)) for one in self.gone],
             **{name: None if found is None else found.to_dict() for name, found in whole.items()},
         }
@@ -501,6 +505,7 @@ def _closeness(
         copies(seen, rows, some, other.codes),
         None if target is None else regression(seen, rows, target, seed),
         gone(real, other.codes, table.domain),
+        lost_relations(real, other.codes, table.domain.names, next((s for s in plan if len(s[0]) == 2), ())),
     )
 
 

@@ -179,6 +179,23 @@ def test_a_category_that_is_gone_is_told(gone: tuple[tuple[str, str, int, int], 
     assert found[1].endswith(said)
 
 
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ((("smoker", "ill", 0.25, 0.02),), " The relation of 'smoker' and 'ill' is lost."),
+        (
+            (("a", "b", 0.5, 0.3), ("c", "d", 0.3, 0.0)),
+            " Most of the relation of 'a' and 'b' is lost (the strongest of 2 such).",
+        ),
+    ],
+)
+def test_a_relation_that_is_lost_is_told(lost: tuple[tuple[str, str, float, float], ...], said: str) -> None:
+    made = report(0.01)
+    found = card(replace(made, release=replace(made.release, lost=lost)))["tables"]
+    assert found[0] == "fair"
+    assert found[1].endswith(said)
+
+
 @pytest.mark.parametrize(("error", "grade"), [(0.02, "good"), (0.1, "good"), (0.25, "cannot be judged"), (0.5, "bad")])
 def test_a_column_that_chance_moves_far_is_not_good(error: float, grade: str) -> None:
     made = report({1: error}, 0.3)

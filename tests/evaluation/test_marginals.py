@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import chi2, chi2_contingency
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
@@ -216,3 +216,49 @@ def test_a_category_is_all_but_gone_below_a_tenth_and_once_in_a_million(rows: in
     real, synthetic = np.zeros((1000, 2), dtype=np.int32), np.zeros((1000, 2), dtype=np.int32)
     real[:rows, 0], synthetic[:others, 0] = 1, 1
     assert gone(CodedRows(real, domain.shape), synthetic, domain) == ((("kind", "fraud", rows, others),) if told else ())
+
+
+def related(random: np.random.Generator, rows: int, strong: float) -> np.ndarray:
+    """Two columns of four and three codes, of which the second follows from the first in so many of the rows."""
+    first = random.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])
+    return np.stack([first, np.where(random.random(rows) < strong, first % 3, random.integers(0, 3, rows))], axis=1)
+
+
+def lost(real: np.ndarray, other: np.ndarray, sizes: tuple[int, ...] = (4, 3)) -> tuple[tuple[str, str, float, float], ...]:
+    return lost_relations(CodedRows(real, sizes), other, ["a", "b"], [(0, 1)])
+
+
+def test_a_relation_that_is_lost_is_found_with_its_strength() -> None:
+    random = np.random.default_rng(4)
+    real, other = related(random, 5_000, 0.6), related(random, 4_000, 0.6)
+    assert lost(real, other) == ()
+    ((one, two, strength, left),) = lost(real, np.stack([random.permutation(column) for column in other.T], axis=1))
+    assert (one, two) == ("a", "b")
+    assert abs(left) < 0.1
+    # Pearson's mean square contingency of the real rows, less what chance adds.
+    counts = np.histogram2d(*real.T, bins=(np.arange(5), np.arange(4)))[0]
+    assert strength == pytest.approx(math.sqrt(chi2_contingency(counts, correction=False)[0] / 5_000 - 6 / 5_000), rel=0.02)
+    # Of its own opposite less than nothing is left, and of rows that keep a third of it a third.
+    ((*_, left),) = lost(real, np.stack([other[:, 0], (other[:, 0] + 1 + (random.random(4_000) < 0.5)) % 3], axis=1))
+    assert left < 0
+    ((*_, left),) = lost(real, related(random, 40_000, 0.2))
+    assert left == pytest.approx(1 / 3, abs=0.07)
+
+
+@pytest.mark.parametrize(("strong", "rows"), [(0.1, 5_000), (0.6, 30), (0.0, 5_000)])
+def test_what_is_weak_or_may_be_chance_is_not_called_lost(strong: float, rows: int) -> None:
+    random = np.random.default_rng(5)
+    assert lost(related(random, rows, strong), related(random, rows, 0.0)) == ()
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 60), (300, 40), (1_000, 1_000), (200, 5_000)])
+@pytest.mark.parametrize("rare", [0.5, 0.05])
+def test_fresh_rows_lose_no_relation(n: int, k: int, rare: float) -> None:
+    """Of a flag of half or a twentieth of all rows that a code of 20 gives away."""
+    random = np.random.default_rng(6)
+
+    def sample(rows: int) -> np.ndarray:
+        flag = random.random(rows) < rare
+        return np.stack([np.where(flag & (random.random(rows) < 0.8), 7, random.integers(0, 20, rows)), flag], axis=1)
+
+    assert not any(lost(sample(n), sample(k), (20, 2)) for _ in range(300))
