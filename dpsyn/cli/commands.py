@@ -30,7 +30,7 @@ from dpsyn.cli.reading import (
     schema_of,
     settings_in,
 )
-from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, remark, say, say_json, wrapped
+from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, FileName, Progress, note, remark, say, say_json, wrapped
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, told_of
@@ -65,7 +65,7 @@ quiet = click.option("--quiet", "-q", is_flag=True, callback=terminal.hush, help
 force = click.option("--force", is_flag=True, help="Write over files that are there.")
 schema_file = click.option(
     "--schema",
-    type=click.Path(),
+    type=FileName(),
     help="The domain, as `dpsyn schema` writes it. Without it the domain is read off the rows.",
 )
 columns_named = click.option(
@@ -97,7 +97,7 @@ def privacy(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dpsyn.command()
-@click.argument("file", required=False, type=click.Path())
+@click.argument("file", required=False, type=FileName())
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Where it listens.")
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
 def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> None:
@@ -127,10 +127,10 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 
 
 @dpsyn.command()
-@click.argument("file", type=click.Path())
+@click.argument("file", type=FileName())
 @columns_named
 @in_place
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file to write; without it, standard output.")
+@click.option("--output", "-o", type=FileName(path_type=Path), help="The file to write; without it, standard output.")
 @click.option(
     "--confirmed",
     is_flag=True,
@@ -139,7 +139,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 @click.option(
     "--from",
     "book",
-    type=click.Path(),
+    type=FileName(),
     help="What another tool says of the table: metadata of SDV, JSON Schema of a row, or the JSON of a pandera schema.",
 )
 @click.option(
@@ -196,7 +196,7 @@ def schema(
 
 
 @dpsyn.command()
-@click.argument("file", type=click.Path())
+@click.argument("file", type=FileName())
 @privacy
 @schema_file
 @columns_named
@@ -267,8 +267,8 @@ def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | 
             raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
         return None, record
     place = Path(output)
-    if not output or place.suffix.lower() not in ("", ".csv", ".txt", *PARQUET):
-        raise click.UsageError(f"--output {output or repr(output)}: take a name that ends in .csv or .parquet")
+    if place.suffix.lower() not in ("", ".csv", ".txt", *PARQUET):
+        raise click.UsageError(f"--output {output}: take a name that ends in .csv or .parquet")
     if record is None and (place.is_file() or not place.exists()):
         record = place.with_name(f"{place.stem}.record.json")
     return place, record
@@ -295,7 +295,7 @@ def _parquet(rows: pd.DataFrame) -> bytes:
 
 
 @dpsyn.command()
-@click.argument("file", type=click.Path())
+@click.argument("file", type=FileName())
 @click.option("--mechanism", type=click.Choice(list(MECHANISMS)), default="noisy_reweighting", show_default=True)
 @privacy
 @schema_file
@@ -309,10 +309,10 @@ def _parquet(rows: pd.DataFrame) -> bytes:
     "--output",
     "-o",
     required=True,
-    type=click.Path(),
+    type=FileName(),
     help="The CSV or Parquet file to write, or - for CSV on standard output.",
 )
-@click.option("--record", type=click.Path(path_type=Path), help="Where the record goes; by default beside the rows.")
+@click.option("--record", type=FileName(path_type=Path), help="Where the record goes; by default beside the rows.")
 @click.option("--guard", is_flag=True, help="Write text that a spreadsheet would run as a formula after an apostrophe.")
 @force
 @as_json
@@ -370,13 +370,13 @@ def generate(
 
 
 @dpsyn.command()
-@click.argument("real", type=click.Path())
-@click.argument("synthetic", type=click.Path())
+@click.argument("real", type=FileName())
+@click.argument("synthetic", type=FileName())
 @schema_file
 @columns_named
 @click.option(
     "--holdout",
-    type=click.Path(),
+    type=FileName(),
     help="Real rows that the mechanism did not see: a yardstick, and what models are tested on.",
 )
 @click.option("--target", help="The column that models predict, with --holdout.")
@@ -420,7 +420,7 @@ def compare(
 
 
 @dpsyn.command()
-@click.argument("record", type=click.Path())
+@click.argument("record", type=FileName())
 @schema_file
 @as_json
 def verify(record: str, schema: str | None, as_json: bool) -> int:
@@ -444,12 +444,12 @@ def verify(record: str, schema: str | None, as_json: bool) -> int:
 
 
 @dpsyn.command()
-@click.argument("grid", type=click.Path())
-@click.option("--output", "-o", type=click.Path(), help="Where the results go; by default a folder beside the file.")
+@click.argument("grid", type=FileName())
+@click.option("--output", "-o", type=FileName(), help="Where the results go; by default a folder beside the file.")
 @click.option("--resume", is_flag=True, help="Go on with what was interrupted, or add what the file now asks for.")
 @click.option("--workers", type=click.IntRange(1, 1000), default=2, show_default=True, help="Processes.")
-@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write one line per draw and measure.")
-@click.option("--figure", type=click.Path(path_type=Path), help="Write the picture of the field, or the curves, as HTML.")
+@click.option("--csv", "table", type=FileName(path_type=Path), help="Write one line per draw and measure.")
+@click.option("--figure", type=FileName(path_type=Path), help="Write the picture of the field, or the curves, as HTML.")
 @force
 @as_json
 @quiet
@@ -484,8 +484,6 @@ def experiment(
     """
     from dpsyn.cli.experiment import plan_of, run
 
-    if output == "":
-        raise click.UsageError("--output '': take the name of a folder")
     plan, files = plan_of(grid)
     folder = Path(grid).with_suffix(".results") if output is None else Path(output)
     with terminal.written(table, figure, force=force, read=files) as write:

@@ -147,6 +147,8 @@ def settings_in(pairs: Sequence[str], rows: int | None) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise click.UsageError(f"--set {quoted(pair)}: write it as NAME=VALUE")
+        if name.strip() == "mechanism":
+            raise click.UsageError(f"--set {quoted(pair)}: a mechanism is named with --mechanism NAME")
         if name.strip() in found:
             raise click.UsageError(f"{name.strip()} is set twice: by --set {quoted(pair)}, and before")
         try:

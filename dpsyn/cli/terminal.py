@@ -48,6 +48,14 @@ _SECONDS = 2.0
 """Between two lines of progress where there is no terminal."""
 
 
+class FileName(click.Path):
+    """A path that is not empty, which would be the folder one is in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        return super().convert(value or self.fail("the name of the file is empty", param, ctx), param, ctx)
+
+
 class Commands(click.Group):
     """A group whose every end is an exit code, with one line on standard error where it is not 0."""
 
