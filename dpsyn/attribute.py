@@ -240,10 +240,13 @@ class Attribute:
         """A short text for every code, in code order. Different codes of a binned column have different texts.
 
         ``edges`` are those of other bins than :attr:`unit_edges`.
+
+        Raises:
+            ParameterError: edges are no numbers that grow, from the first to the last of these.
         """
         if not self.is_binned:
             return self._and_missing([str(c) for c in self.categories])
-        edges = self.unit_edges if edges is None else edges
+        edges = self.unit_edges if edges is None else self._within(edges)
         if self.unit is not None:
             pairs = [(int(a), int(b) - 1) for a, b in pairwise(edges)]
             write = day_text if self.kind == "date" else partial(units.written, unit=self.unit)
@@ -253,6 +256,14 @@ class Attribute:
             shown = [f"{e:.{digits}g}" for e in edges]
             names = [f"{a} to {b}" for a, b in pairwise(shown)]
         return self._and_missing(names)
+
+    def _within(self, edges: object) -> npt.NDArray[np.float64]:
+        first, last = self.unit_edges[[0, -1]]
+        why = f"numbers that grow, from {first:g} to {last:g}"
+        found = np.array([checks.number("edges", edge, first, last, why=why) for edge in checks.items("edges", edges, why)])
+        if (np.diff(found) <= 0).any():
+            raise ParameterError("edges", found.tolist(), why)
+        return found
 
     def _and_missing(self, names: list[str]) -> list[str]:
         missing = "(missing)"

@@ -213,7 +213,11 @@ class Config(ABC):
         Args:
             rows: n, the number of real rows.
             target: the column to predict; a mechanism that needs one gives None without it.
+
+        Raises:
+            ParameterError: rows are no number of rows, or the target is no name.
         """
+        checks.whole("rows", rows)
         return cls()
 
     def fewer_rows(self, rows: int | None = None) -> Config | None:

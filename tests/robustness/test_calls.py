@@ -29,6 +29,7 @@ from dpsyn.data.code_books import read_code_book
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError
 from dpsyn.evaluation.experiments import (
+    CellResult,
     Grid,
     Workspace,
     archive_text,
@@ -242,6 +243,12 @@ REWEIGHTING = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(2.0), bits(2)
 CLAIM = dpsyn.Guarantee(1.0, 0.0, "replace_one", "a source").to_dict()
 BOOK = read_code_book({"properties": {"x": {"type": "number"}, "k": {"type": "boolean"}, "c": {"enum": ["a", "b"]}}})
 
+LABELLED: dict[str, dict[str, Any]] = {
+    "numbers": {"kind": "numeric", "lower": 0.0, "upper": 9.0},
+    "cents": {"kind": "numeric", "lower": 0.0, "upper": 1.0, "unit": 0.01},
+    "dates": {"kind": "date", "lower": 0, "upper": 99},
+}
+
 CALLS: dict[str, Call] = {
     "PrivacySpec": Call(dpsyn.PrivacySpec, {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one", "unit": "row"}),
     "NoisyReweighting": Call(_configured(dpsyn.NoisyReweighting), _settings(dpsyn.NoisyReweighting, rows=4, refinements=1)),
@@ -289,6 +296,19 @@ CALLS: dict[str, Call] = {
         {"configs": GRID.configs, "spec": SPEC, "vary": "epsilon", "values": (1.0,), "repeats": 1, "draws": 1, "seed": 0},
     ),
     "Grid.from_dict": Call(lambda **given: Grid.from_dict(given), GRID.to_dict()),
+    "Grid.counts_at": Call(GRID.counts_at, {"label": "x", "value": 1.0}),
+    "CellResult.from_dict": Call(
+        lambda **given: CellResult.from_dict(RESULTS[0].to_dict() | given).budget,
+        {name: RESULTS[0].to_dict()[name] for name in ("asked", "guarantee")},
+    ),
+    "CellResult.from_dict, asked": Call(
+        lambda **given: CellResult.from_dict(RESULTS[0].to_dict() | {"asked": given}).budget, RESULTS[0].asked
+    ),
+    **{
+        f"labels of {name}": Call(Attribute(name, public=True, **bounds).labels, {"edges": np.array([0.0, 2.0, 9.0])})
+        for name, bounds in LABELLED.items()
+    },
+    **{f"{name}.as_it_comes": Call(config_class(name).as_it_comes, {"rows": 4, "target": "k"}) for name in MECHANISMS},
     "run_grid": Call(
         run_grid,
         {
@@ -407,6 +427,8 @@ def test_what_is_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
         ("releases", lambda: archive_text(RaisingSequence(), [])),
         ("results", lambda: summarise(RaisingSequence(), "1-way error, mean")),
         ("columns", lambda: read(columns=RaisingSequence())),
+        *(("rows", partial(config_class(name).as_it_comes, rows, "k")) for name in MECHANISMS for rows in (-1, "2")),
+        *(("edges", partial(DOMAIN["x"].labels, edges)) for edges in (7, [0.5, 0.2], [0.0, 0.0], [0.0, 1.5])),
     ]
     for field, call in wrong:
         with pytest.raises(ParameterError) as refused:

@@ -133,6 +133,7 @@ class DPCDA(Config):
     @classmethod
     def as_it_comes(cls, rows: int, target: str | None) -> DPCDA | None:
         """With the column to predict as its class."""
+        checks.whole("rows", rows)
         return None if target is None else cls(target=target)
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> DPCDAMechanism:

@@ -80,6 +80,7 @@ class DPMERF(Config):
     @classmethod
     def as_it_comes(cls, rows: int, target: str | None) -> Config | None:
         """Classes are those of the column to predict."""
+        checks.whole("rows", rows)
         return cls(target=target)
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> DPMERFMechanism:
