@@ -318,7 +318,7 @@ def _numbers(report: Report) -> Finding | None:
         off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
         said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
-        torn = _torn(report) or _values_gone(told)
+        torn = _values_gone(told)
         grade: Grade = "fair" if torn or off else "good"
         return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
@@ -326,17 +326,6 @@ def _numbers(report: Report) -> Finding | None:
     first, why = next(iter(ruined.items()))
     said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
     return Finding("numbers", "bad" if not kept or 2 * len(ruined) > count else "fair", figure, said)
-
-
-def _torn(report: Report) -> str:
-    """The correlation of two columns of numbers that is furthest beyond chance, in words, where it is far beyond."""
-    for name, found in report.release.correlations.items():
-        fresh = None if report.noise_floor is None else report.noise_floor.correlations.get(name)
-        if (lost := found.lost(fresh)) is not None:
-            one, other, real, made = lost
-            pair = f"{quoted(one)} and {quoted(other)}"
-            return f" But the {name} of {pair} is {short(real, 3)}, and {short(made, 3)} synthetic."
-    return ""
 
 
 def _values_gone(columns: Sequence[ValueErrors]) -> str:

@@ -12,7 +12,6 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error, yardsticks
-from dpsyn.evaluation.correlations import Correlation
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.fresh import FreshSample
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
@@ -485,43 +484,6 @@ def test_one_table_that_is_far_worse_than_any_of_a_fresh_sample(worst: float, fl
     assert found[0] == grade
     said = f" The worst table of 3 columns, 'a', 'b', 'c', is off by {100 * worst:.0f}\N{NO-BREAK SPACE}%; that of a fresh"
     assert (said in found[1]) == (grade == "fair")
-
-
-def correlated(real: float, rows: float, error: float = 0.01) -> Correlation:
-    """Of x and y, beside a column z that has nothing to do with them and that is hardly ever known where they are."""
-    tables = [
-        pd.DataFrame([[1, r, z], [r, 1, 0], [z, 0, 1]], list("xyz"), list("xyz"), float)
-        for r, z in ((real, 0.9), (rows, -0.9), (error, 0.6))
-    ]
-    return Correlation(*tables)
-
-
-@pytest.mark.parametrize(
-    ("rows", "fresh", "error", "grade"),
-    [
-        (0.74, 0.95, 0.01, "good"),
-        (0.71, 0.95, 0.01, "fair"),
-        (-0.95, 0.95, 0.01, "fair"),
-        (0.69, 0.80, 0.01, "good"),  # a fresh sample is off by 0.15
-        (0.66, 0.95, 0.03, "good"),  # by chance
-        (0.65, 0.95, 0.03, "fair"),
-    ],
-)
-def test_a_correlation_that_is_lost_is_told_beside_its_own_chance_and_fresh_sample(
-    rows: float, fresh: float, error: float, grade: str
-) -> None:
-    made = report(0.01, values=tuple(column(name, 0.01) for name in "xyz"))
-    assert made.noise_floor is not None
-    release = replace(made.release, correlations={"correlation": correlated(0.95, rows, error)})
-    assert release.correlations["correlation"].worst == (("x", "y") if rows < -0.9 else ("x", "z"))
-    floor = replace(made.noise_floor, correlations={"correlation": correlated(0.95, fresh)})
-    made = replace(made, release=release, noise_floor=floor)
-    found = card(made)["numbers"]
-    assert found[0] == grade
-    lost = f" But the correlation of 'x' and 'y' is 0.95, and {rows} synthetic."
-    assert found[1].endswith(lost) == (grade == "fair")
-    assert ("take care with its columns of numbers: another mechanism" in advice({"one": made})) == (grade == "fair")
-    assert ("take it" in advice({"one": made})) == (grade == "good")
 
 
 @pytest.mark.parametrize(("real", "grade"), [(0.06, "cannot be judged"), (0.07, "fair"), (0.2, "good")])

@@ -326,6 +326,24 @@ def test_a_few_rows_say_that_chance_does_everything() -> None:
     assert conclusions(made)[0].grade == "cannot be judged"
 
 
+@pytest.mark.parametrize("what", ["line", "season"])
+def test_relations_of_numbers_are_found_lost_where_they_are(what: str) -> None:
+    def rows(seed: int, related: bool = True) -> pd.DataFrame:
+        random = np.random.default_rng(seed)
+        x = random.uniform(0, 1, 2_000)
+        y = (x if what == "line" else np.sin(6.283 * x)) + random.normal(0, 0.4, 2_000)
+        return pd.DataFrame({"x": x.round(3), "y": (y if related else random.permutation(y)).round(2).clip(-2, 2)})
+
+    table = dpsyn.read_table(pd.concat([rows(0), pd.DataFrame({"x": [0.0, 1.0], "y": [-2.0, 2.0]})]))
+    assert evaluate(table, rows(1)).release.lost == ()
+    made = evaluate(table, rows(2, related=False))
+    ((one, other, strength, left),) = made.release.lost
+    assert (one, other) == ("x", "y")
+    assert strength > 0.6
+    assert abs(left) < 0.1
+    assert made.to_dict()["release"]["lost"] == [{"column": "x", "other": "y", "strength": strength, "left": left}]
+
+
 def test_values_beyond_the_bounds_are_told() -> None:
     table = dpsyn.read_table(pd.DataFrame({"a": np.arange(300) * 1.5, "b": ["x", "y", "y"] * 100}))
     assert dpsyn.evaluate(table, table.frame, degrees=(1,)).notes == ()

@@ -280,45 +280,6 @@ def test_a_constant_column_correlates_with_nothing():
         assert np.isnan(correlations(dpsyn.Table(apart, real.domain), real)["correlation"].real.loc["a", "b"])
 
 
-def test_correlations_are_beside_the_chance_of_the_rows_that_they_are_of():
-    """Two forms: ``a`` is asked in one half and ``b`` in the other, and both in 0.6 % of the rows."""
-    told, pairs = 0, 0
-    for seed in range(30):
-        forms = []
-        for table in (three(1_500, seed, follows=0.0), three(1_500, 100 + seed, follows=0.0)):
-            form = np.random.default_rng(seed).permutation(1_500)
-            frame = table.frame.assign(a=table.frame["a"].mask(form > 754), b=table.frame["b"].mask(form < 746))
-            forms.append(dpsyn.Table(frame, table.domain))
-        found = correlations(*forms)
-        pairs += sum(one.largest > 0.5 for one in found.values())
-        told += sum(one.lost() is not None for one in found.values())
-        assert found["rank correlation"].standard_error.loc["a", "b"] > 0.3
-        assert found["rank correlation"].standard_error.loc["a", "day"] < 0.06
-    assert pairs > 10
-    assert told == 0
-    real, other = three(1_500, 1), three(1_500, 2, follows=0.0)
-    assert [one.lost() is None for one in correlations(real, three(1_500, 3)).values()] == [True] * 3
-    found = correlations(real, other)["rank correlation"]
-    assert found.lost() == ("a", "b", found.real.loc["a", "b"], found.rows.loc["a", "b"])
-    assert found.lost(found) is None  # real rows differ by as much
-
-
-@pytest.mark.parametrize("width", [1.0, 2.0])
-def test_correlations_of_long_tails_are_known_less(width: float):
-    def rows(seed: int) -> dpsyn.Table:
-        random = np.random.default_rng(seed)
-        both = random.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 2_000)
-        frame = pd.DataFrame(np.exp(width * both), columns=["a", "b"]).clip(upper=1e3)
-        return dpsyn.Table(frame.assign(word="a", day=pd.Timestamp(0)), three(10, 0).domain)
-
-    found = [correlations(rows(seed), rows(100 + seed)) for seed in range(20)]
-    assert all(one.lost() is None for each in found for one in each.values())
-    for name in ("correlation", "rank correlation", "correlation ratio"):
-        apart = [(each[name].real - each[name].rows).loc["a", "b"] for each in found]
-        expected = np.median([each[name].standard_error.loc["a", "b"] for each in found])
-        assert 0.7 * np.std(apart) < expected < 6 * np.std(apart)
-
-
 def test_correlations_of_very_large_numbers_and_of_very_many_columns(monkeypatch):
     table = three(200, 1)
     wide = dpsyn.Attribute("b", "numeric", lower=-8e307, upper=8e307, missing=True)
