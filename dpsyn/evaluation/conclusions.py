@@ -70,7 +70,7 @@ class Finding:
 def conclusions(report: Report) -> tuple[Finding, ...]:
     """The score card of a release: tables of columns, prediction, numeric columns; what was not measured is left out.
 
-    The yardstick is what a fresh real sample of the same source shows: held-out rows for tables, training on real rows and
+    The yardstick is what as many fresh real rows of the same source show in tables, and for prediction training on real rows and
     always guessing the commonest class (or the mean) for prediction.
     """
     checks.instance("report", report, Report, "what dpsyn.evaluate gives")

@@ -133,7 +133,7 @@ def _ratios(values: Floats, cuts: Sequence[Floats]) -> Floats:
             found[j] = np.sqrt(np.clip(explained, 0, 1))
     found[~scaled.any(axis=0)] = np.nan  # a constant column tells nothing
     np.fill_diagonal(found, 1.0)
-    return np.fmax(found, found.T)
+    return np.asarray(np.fmax(found, found.T))
 
 
 def _ranks(values: Floats) -> Floats:
@@ -155,7 +155,7 @@ def _coefficients(values: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = second - first**2 / counts
         variance[~(variance > _CONSTANT * second)] = np.nan
-        return np.asarray(np.clip((products - first * first.T / counts) / np.sqrt(variance * variance.T), -1, 1))
+        return np.clip((products - first * first.T / counts) / np.sqrt(variance * variance.T), -1, 1)
 
 
 def _scaled(values: Floats) -> tuple[Floats, Floats]:
