@@ -70,8 +70,8 @@ class Finding:
 def conclusions(report: Report) -> tuple[Finding, ...]:
     """The score card of a release: tables of columns, prediction, numeric columns; what was not measured is left out.
 
-    The yardstick is what as many fresh real rows of the same source show in tables, and for prediction training on real rows and
-    always guessing the commonest class (or the mean) for prediction.
+    The yardstick of tables is what as many fresh real rows of the same source show; that of prediction is training on real
+    rows, and always guessing the commonest class (or the mean).
     """
     checks.instance("report", report, Report, "what dpsyn.evaluate gives")
     tables, predicted = _tables(report), _prediction(report.prediction)
