@@ -101,15 +101,16 @@ def floating_noise_assumption(
         delta: of the claim.
         remedy: what makes the probability smaller.
     """
-    assumed = (
-        f" This is where numbers without noise are {_USUAL_AVERAGE:.0f}σ in size, on the mean. Nothing public bounds them, "
-        f"as n is a secret: it is assumed that they are at most {rounded_down(_assumed_average(numbers, delta), 3)}σ."
-    )
+    if average is None:
+        remedy += (
+            f" This is where numbers without noise are {_USUAL_AVERAGE:.0f}σ in size, on the mean. Nothing public bounds "
+            f"them, as n is a secret: it is assumed that they are at most {rounded_down(_assumed_average(numbers, delta), 3)}σ."
+        )
     return (
         f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
         "σ/64, so that low bits give nothing away; that floating point then changes one of the "
         f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, average), 2)} "
-        f"in all, which is not part of δ and is taken for never. {remedy}{assumed if average is None else ''}"
+        f"in all, which is not part of δ and is taken for never. {remedy}"
     )
 
 
