@@ -102,9 +102,10 @@ def floating_noise_assumption(
         remedy: what makes the probability smaller.
     """
     if average is None:
+        most = rounded_down(_assumed_average(numbers, delta), 3)
         remedy += (
             f" This is where numbers without noise are {_USUAL_AVERAGE:.0f}σ in size, on the mean. Nothing public bounds "
-            f"them, as n is a secret: it is assumed that they are at most {rounded_down(_assumed_average(numbers, delta), 3)}σ."
+            f"them, as n is a secret: it is assumed that they are at most {most}σ."
         )
     return (
         f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
