@@ -347,12 +347,12 @@ def generate(
             files[record] = f"{json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)}\n".encode()
         if place is not None:
             files[place] = made
-        write(files)
-    if place is None:  # after the record, which stays when nobody reads to the end
-        rest = memoryview(made)
-        while rest:  # unbuffered output takes what there is room for
-            rest = rest[sys.stdout.buffer.write(rest) :]
-    note_formulas(release.rows, guarded=guard)
+        write(files)  # the record first, and not after rows that go to standard output
+        if place is None:
+            rest = memoryview(made)
+            while rest:  # unbuffered output takes what there is room for
+                rest = rest[sys.stdout.buffer.write(rest) :]
+        note_formulas(release.rows, guarded=guard)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
         say_json({"written": written, **release.record()})
