@@ -125,8 +125,10 @@ def test_an_unforeseen_error_shows_an_identifier_and_no_value_anywhere(page: Pag
             page.get_by_role("button", name=place).click(timeout=RUN)
             expect(page.get_by_test_id("stAlert").filter(has_text="identifier")).to_be_visible(timeout=RUN)
             mark = None
-            while mark is None:  # a box that is drawn again is empty for a moment
-                mark = re.search(r"identifier (\w{8})", " ".join(page.get_by_test_id("stAlert").all_text_contents()))
+            for _ in range(100):  # a box that is drawn again is empty for a moment
+                mark = mark or re.search(r"identifier (\w{8})", " ".join(page.get_by_test_id("stAlert").all_text_contents()))
+                page.wait_for_timeout(0 if mark else 100)
+            assert mark is not None
             assert mark[1] in printed.read_text(encoding="utf-8")
             assert "Ann is ill" not in page.content()
             page.goto(f"{url}/lessons")
