@@ -118,9 +118,10 @@ def _tables(report: Report) -> Finding | None:
     small = error <= _SMALL
     if alone is not None and error > (_LOST * alone if small else _half(fresh, alone)):
         no = "no" if error >= alone else "hardly"
-        # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
+        # A fresh sample is off by its own chance and by that of the rows that were learned from; rows without relations,
+        # which are as many, or all of these, by the larger of both alone.
         rows = report.release.rows if sample is None else sample.rows
-        chance = by_chance * math.sqrt(rows / (rows + report.n))
+        chance = by_chance * math.sqrt(max(rows, report.n) / (rows + report.n))
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
