@@ -153,7 +153,7 @@ def _check(values: Any, kinds: str = "iu") -> None:
     why = f"an array of {'finite' if 'f' in kinds else 'whole'} numbers"
     checks.instance("values", values, np.ndarray, why)
     if values.dtype.kind not in kinds or not np.isfinite(values).all():
-        raise ParameterError("values", values, why)
+        raise ParameterError("values", _unseen(values), why)
 
 
 def _check_scores(scores: Any) -> None:
@@ -161,7 +161,12 @@ def _check_scores(scores: Any) -> None:
     checks.instance("scores", scores, np.ndarray, why)
     whole = scores.dtype.kind in "iu" or all(type(score) is int for score in scores.tolist())  # or of more than 64 bits
     if scores.ndim != 1 or not scores.size or not whole:
-        raise ParameterError("scores", scores, why)
+        raise ParameterError("scores", _unseen(scores), why)
+
+
+def _unseen(values: npt.NDArray[Any]) -> str:
+    """What an array is like, without its numbers: these may be private."""
+    return f"{values.size} of type {values.dtype}"
 
 
 def _scale(scale: float, most: float = math.inf) -> float:

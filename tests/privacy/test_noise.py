@@ -385,3 +385,15 @@ def test_many_choices_take_whole_numbers(field, scale, count):
     assert len(source(False).exponential_choices(WHOLE, 1, 0)) == 0
     with pytest.raises(ParameterError, match=f"{field} = "):
         source(False).exponential_choices(WHOLE, scale, count)
+
+
+def test_a_refusal_shows_none_of_the_numbers() -> None:
+    source = NoiseSource(np.random.default_rng(0))
+    for refused in (
+        lambda: source.gaussian(np.array([41.0, np.nan]), 1.0),
+        lambda: source.discrete_laplace(np.array([41.0, 2.0]), 1.0),
+        lambda: source.exponential_choice(np.array([41.0, 2.0]), 1.0),
+    ):
+        with pytest.raises(ParameterError, match="2 of type float64") as caught:
+            refused()
+        assert "41" not in str(caught.value)
