@@ -130,9 +130,8 @@ class Plan:
     def _halves(self) -> list[tuple[Floats, Floats]]:
         """How far halves are apart, and α."""
         found = []
-        for half, quarter in zip(
-            *(self._apart(self.seen.n // parts, self.seen.n // parts) for parts in (2, 4)), strict=True
-        ):
+        halves, quarters = (self._apart(part, part) for part in (self.seen.n // 2, self.seen.n // 4))
+        for half, quarter in zip(halves, quarters, strict=True):
             with np.errstate(invalid="ignore", divide="ignore"):
                 found.append((half, np.clip(np.nan_to_num(np.log2(quarter / half)), 0.0, 0.5)))
         return found

@@ -169,9 +169,8 @@ class Baseline:
         """As ``shuffled``, of so many rows, or of all where these are fewer."""
         if self.shuffled is None or rows >= self.seen.n:
             return self.shuffled
-        generator = np.random.default_rng(self.seed)
-        some = self.seen.take(generator.permutation(self.seen.n)[:rows])
-        return _shuffled(self.encoding.rows(self.seen), self.encoding.codes(some), self.table.domain, self.plan, generator)
+        generator, seen = np.random.default_rng(self.seed), self._plan.seen
+        return _shuffled(seen, seen.codes[generator.permutation(seen.n)[:rows]], self.table.domain, self.plan, generator)
 
     def fresh(self, rows: int) -> FreshSample:
         """How far tables of so many fresh real rows are off: held-out ones, or an estimate where these are fewer."""
