@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.app.releases import expectations
 from dpsyn.calendar import WithCalendar, agreeing, calendar_codes, with_calendar, without_calendar
 from dpsyn.errors import DomainError, InputError
 from dpsyn.mechanisms.base import no_progress
-from dpsyn.mechanisms.dp_cda.expectations import of_run
 from dpsyn.mechanisms.noisy_reweighting.audit import worst_rows
 from dpsyn.mechanisms.noisy_reweighting.inside import Inside
 from dpsyn.mechanisms.private_sampling.local_loss import LossMeter
+from dpsyn.mechanisms.registry import MECHANISMS, as_it_comes
 from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.solvers.coded import CodedRows
 from tests.mechanisms.test_what_gets_noise import Deaf
@@ -203,16 +204,24 @@ def test_where_the_fit_is_over_the_domain_as_it_is_nothing_is_added() -> None:
     assert config.calibrate(SPEC, table.domain, 60).domain == table.domain
 
 
-def test_dp_cda_says_that_it_keeps_neither() -> None:
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_a_mechanism_does_not_keep_it_says_before_the_run_and_after(name: str) -> None:
     table = working_days(60)
-    said = {}
-    for keep in ((), ("month",)):
-        domain = table.domain.replace(replace(TEN_YEARS, keep=keep))
-        mechanism = dpsyn.DPCDA(target="paid", order_of_mixture=5).calibrate(SPEC, domain, 100)
-        assert mechanism.domain == domain
-        said[keep] = [sentence for _, sentence in of_run(mechanism) if "weekday" in sentence]
-    assert said[()] == []
-    assert "'day'" in said["month",][0]
+    config = as_it_comes(name, table, "paid")
+    assert config is not None
+    asked = config.fewer_rows(1) or config if name == "private_sampling" else config
+    mechanism = asked.calibrate(replace(SPEC, epsilon=20), table.domain, 60)
+    said = [sentence for _, sentence in expectations(mechanism) if "weekday or month of 'day'" in sentence]
+    assert bool(said) is not isinstance(mechanism.domain, WithCalendar)
+    silent = asked.calibrate(replace(SPEC, epsilon=20), table.domain.replace(replace(TEN_YEARS, keep=())), 60)
+    assert "weekday" not in str(expectations(silent))
+    assert set(said) <= set(mechanism(np.random.default_rng(0), table).notes)
+
+
+def test_statistics_of_the_users_own_keep_no_weekday_and_say_so() -> None:
+    table = working_days(60)
+    config = dpsyn.NoisyReweighting(reduced_space="public", public=table)
+    assert config.not_kept(table.domain)
 
 
 def test_what_is_shown_of_a_run_is_shown_with_what_is_added() -> None:

@@ -350,8 +350,14 @@ def generate(
         write(files)  # the record first, and not after rows that go to standard output
         if place is None:
             rest = memoryview(made)
-            while rest:  # unbuffered output takes what there is room for
-                rest = rest[sys.stdout.buffer.write(rest) :]
+            try:
+                while rest:  # unbuffered output takes what there is room for
+                    rest = rest[sys.stdout.buffer.write(rest) :]
+                sys.stdout.flush()
+            except BrokenPipeError:
+                if record is not None:
+                    note(f"whoever read the rows stopped before the last one, so {record} was not kept; -o FILE keeps both")
+                raise
         note_formulas(release.rows, guarded=guard)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}

@@ -103,8 +103,11 @@ class Release(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """What its rows cannot be, in sentences, from public facts and from the rows themselves."""
-        if self.config is None or self.domain is None or not self.config.fills_empty_numbers:
+        if self.config is None or self.domain is None:
             return ()
+        lost = self.config.not_kept(self.domain)
+        if not self.config.fills_empty_numbers:
+            return lost
         binned = [a for a in self.domain.attributes if a.is_binned and a.name in self.rows]
         names = [quoted(a.name) for a in binned if a.missing]
         said = f"No cell of {listed(names)} is empty in these rows, though the domain allows it: {self.config.title} takes "
@@ -113,7 +116,7 @@ class Release(Shown):
         said = (
             f"Most cells of {listed(ends)} lie on a bound of their column: unless the real ones do, there is too much noise"
         )
-        return (*empty, *((f"{said}.",) if ends else ()))
+        return (*lost, *empty, *((f"{said}.",) if ends else ()))
 
     @property
     def tables(self) -> dict[tuple[str, ...], pd.DataFrame]:
@@ -223,6 +226,17 @@ class Config(ABC):
     def fewer_rows(self, rows: int | None = None) -> Config | None:
         """The same with so many rows, or with as many as the budget allows; None where rows cost nothing."""
         return None
+
+    @property
+    def keeps_calendar(self) -> bool:
+        """Whether its rows have the weekdays and months that dates of the domain are to keep."""
+        return not self.fills_empty_numbers
+
+    def not_kept(self, domain: Domain) -> tuple[str, ...]:
+        """Of what the domain asks to keep, what its rows will not have, in a sentence."""
+        dates = [] if self.keeps_calendar else [quoted(a.name) for a in domain.attributes if a.keep]
+        said = f"{self.title} does not keep the weekday or month of {listed(dates)}, though the domain asks for it."
+        return (said,) if dates else ()
 
     def _set(self, field: str, value: object) -> None:
         """Keep a field as it was checked, and a mapping for good: for ``__post_init__``."""

@@ -365,6 +365,17 @@ def test_a_record_goes_if_its_rows_find_no_reader(here: Path, monkeypatch: pytes
     assert not list(here.glob("x*"))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipe")
+def test_rows_that_nobody_reads_to_the_end_take_their_record_and_say_so(here: Path) -> None:
+    words = (
+        f"{sys.executable} -m dpsyn.cli generate leute.csv --set rows=50000 -o - --record x.json {' '.join(QUICK)} | head -2"
+    )
+    found = subprocess.run(["sh", "-c", words], capture_output=True, check=False)
+    assert found.stdout.count(b"\n") == 2
+    assert b"stopped before the last one, so x.json was not kept" in found.stderr
+    assert not (here / "x.json").exists()
+
+
 def test_a_file_whose_name_is_no_unicode_is_read(here: Path) -> None:
     name = os.fsdecode(b"leute\xff.csv")
     (here / name).write_bytes((here / "leute.csv").read_bytes())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dpsyn.domain import Domain, listed
-from dpsyn.errors import quoted
+from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 
 
 def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
-    """What averages of numbers and dates cannot keep, and what is known after the class counts only."""
+    """What averages of numbers cannot keep, and what is known after the class counts only."""
     said = []
     if mechanism.rows_per_class is None:
         said.append(
@@ -21,11 +20,6 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
             f"A row is an average of {mechanism.config.order_of_mixture} with noise, cut off at the "
             "bounds: values that stand out (a column of mostly zeros) and long tails go, and much noise piles "
             "values up there."
-        )
-    dates = [attribute.name for attribute in mechanism.domain.attributes if attribute.keep]
-    if dates:
-        said.append(
-            f"DP-CDA cannot keep the weekday or month of {listed(map(quoted, dates))}: averages of days have neither."
         )
     return [("caption", sentence) for sentence in said]
 

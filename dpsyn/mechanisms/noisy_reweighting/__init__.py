@@ -207,6 +207,11 @@ class NoisyReweighting(Config):
             sets = [checks.items("tables", table, why) for table in checks.items("tables", self.tables, why)]
             self._set("tables", tuple(tuple(checks.text("tables", name, why) for name in table) for table in sets))
 
+    @property
+    def keeps_calendar(self) -> bool:
+        """Whether its rows have the weekdays and months that dates of the domain are to keep."""
+        return self.family is None and self.public is None
+
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data; a family and public rows by their names."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -230,7 +235,7 @@ class NoisyReweighting(Config):
                 or time allow; the message has the estimate.
         """
         n = check_request(spec, domain, n, self.rows)
-        if self.family is None and self.public is None:
+        if self.keeps_calendar:
             domain = with_calendar(domain)
         kind = self._kind(spec)
         chooses = self._chooses(domain, kind)
