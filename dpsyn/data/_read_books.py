@@ -195,11 +195,14 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
         high = min(_numbers(every("maximum", "exclusiveMaximum"), name), default=None)
         exact = _unit(every("multipleOf"), name, whole=kinds == ["integer"])
         unit = None if exact is None else float(exact)
-        if low is not None and low in every("exclusiveMinimum"):
+        above, below = low in every(_EXCLUSIVE[0]), high in every(_EXCLUSIVE[1])
+        excluded = listed(f"{bound:.15g}" for bound, out in ((low, above), (high, below)) if bound is not None and out)
+        notes = (f"{excluded} itself is allowed here: give a unit",) if excluded and exact is None else ()
+        if low is not None and above:
             low = _next_multiple(low, exact, above=True)
-        if high is not None and high in every("exclusiveMaximum"):
+        if high is not None and below:
             high = _next_multiple(high, exact, above=False)
-        return Said("numeric", lower=low, upper=high, unit=unit, missing=missing)
+        return Said("numeric", lower=low, upper=high, unit=unit, missing=missing, notes=notes)
     if kinds == ["string"] and days:
         note = ("of a time only the day is kept",) if "date-time" in days else ()
         firsts, lasts = ([_days(each, name) for each in every(word)] for word in _OF_DAYS)

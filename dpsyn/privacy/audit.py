@@ -232,6 +232,8 @@ def audit(
     for field, run in (("first", first), ("second", second)):
         if not callable(run):
             raise ParameterError(field, run, "a function that gives the score of each of so many runs")
+    for name in how.keys() - Runs.__annotations__.keys():
+        raise ParameterError(name, how.get(name), f"one of {', '.join(Runs.__annotations__)}")
     total = checks.whole("runs", how.get("runs", RUNS), 10, 10_000_000)
     delta, confidence, claim, profile = _claimed(delta, how.get("confidence", CONFIDENCE), claim, profile)
     choosing_share, progress = checks.share("choosing_share", choosing_share), how.get("progress")

@@ -599,3 +599,4 @@ def test_multiples_are_of_what_the_type_has_too(
 ) -> None:
     (said,) = read_code_book({"type": "object", "properties": {"x": node}, "required": ["x"]}).columns.values()
     assert (said.lower, said.upper, said.unit) == (lower, upper, unit)
+    assert said.notes == (("0, 10 itself is allowed here: give a unit",) if unit is None else ())
