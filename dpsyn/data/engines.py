@@ -61,6 +61,13 @@ def spilling(memory_limit: str = MEMORY_LIMIT) -> Iterator[Any]:
             yield connection
 
 
+def _opened(engine: Engine, memory_limit: str) -> tuple[Any, Callable[[], object]]:
+    """A connection of :func:`spilling` that goes with an engine, and what closes it before."""
+    opened = ExitStack()
+    connection = opened.enter_context(spilling(memory_limit))
+    return connection, weakref.finalize(engine, opened.close)
+
+
 class Engine(ABC):
     """Rows of one table, and who counts them.
 
@@ -273,12 +280,16 @@ class Files(_DuckDB):
         listed = ", ".join(map(text, self._paths))
         return f"WITH {ROWS} AS (FROM read_parquet([{listed}], hive_partitioning = false))"
 
+    @cached_property
+    def _live(self) -> Any:
+        return _opened(self, self._memory_limit)[0]
+
     def _answer(self, sql: str) -> pa.Table:
-        with spilling(self._memory_limit) as connection:
+        with self._live.cursor() as connection:
             return connection.sql(f"{self._with} {sql}").to_arrow_table()
 
     def _stream(self, sql: str) -> Iterator[pa.RecordBatch]:
-        with spilling(self._memory_limit) as connection:
+        with self._live.cursor() as connection:
             yield from connection.sql(f"{self._with} {sql}").to_arrow_reader()
 
 
@@ -388,9 +399,7 @@ class Kept(_DuckDB):
 
     @cached_property
     def _live(self) -> Any:
-        opened = ExitStack()
-        connection = opened.enter_context(spilling(self._memory_limit))
-        closed = weakref.finalize(self, opened.close)
+        connection, close = _opened(self, self._memory_limit)
         try:
             connection.execute("SET preserve_insertion_order = true")
             connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, self._read()))
@@ -398,7 +407,7 @@ class Kept(_DuckDB):
             _check_names(self.schema.names, connection.table(ROWS).columns)
             connection.unregister("batches")
         except BaseException:
-            closed()
+            close()
             raise
         return connection
 
