@@ -26,8 +26,9 @@ import numpy as np
 from noisy_reweighting_adult import DELTA, load
 
 import dpsyn
+from dpsyn.evaluation.baseline import Baseline, real_baseline
 from dpsyn.evaluation.conclusions import best_score
-from dpsyn.evaluation.report import Baseline, evaluate, real_baseline
+from dpsyn.evaluation.report import evaluate
 from dpsyn.mechanisms.privsyn.mechanism import PrivSynMechanism
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers.dense_marginals import combined, dense_pairs, tree_pairs

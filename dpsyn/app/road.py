@@ -325,7 +325,7 @@ def compare(
         label: of the job.
         target: the column to predict, or None.
         degrees: numbers of columns of the tables.
-        models: what predicts, as :func:`~dpsyn.evaluation.report.real_baseline` takes them.
+        models: what predicts, as :func:`~dpsyn.evaluation.baseline.real_baseline` takes them.
     """
     learn, held_out = current.parts
     asked = {"target": target, "degrees": degrees, "models": models}

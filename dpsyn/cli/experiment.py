@@ -15,13 +15,13 @@ from dpsyn.cli.reading import noted, schema_of
 from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.errors import DataError, ParameterError, quoted
+from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
 from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.experiments.run import Backend, CellResult, kept
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
-from dpsyn.evaluation.report import real_baseline
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import config_class
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec

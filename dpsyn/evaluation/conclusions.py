@@ -103,7 +103,7 @@ def _tables(report: Report) -> Finding | None:
     degree = _degree(report)
     error = report.marginals[degree].mean
     which = f"Tables of {_columns(degree)}"
-    alone = report.shuffled.mean if degree == 2 and report.shuffled is not None else None
+    alone = None if report.shuffled is None else report.shuffled.mean(degree)
     sample = report.fresh
     fresh = None if sample is None else sample.mean(degree)
     said = f"{which} are off by {percent(error)} on average"
@@ -193,7 +193,7 @@ def _worst_table(report: Report) -> str:
     for degree in sorted(report.marginals, reverse=True):
         each = report.marginals[degree].each
         fresh = {} if report.fresh is None else report.fresh.each.get(degree, {})
-        alone = report.shuffled.each if degree == _TWO and report.shuffled is not None else {}
+        alone = {} if report.shuffled is None else report.shuffled.each.get(degree, {})
         ours, theirs = (np.array([errors.get(table, np.nan) for table in each]) for errors in (each, fresh))
         related = _KEPT * np.array([alone.get(table, np.inf) for table in each])
         beside = np.clip(related, _SMALL, MIDDLE) if degree > 1 else _SHAPE
@@ -350,8 +350,8 @@ def yardsticks(report: Report) -> dict[str, dict[str, str]]:
     degree = _degree(report) if report.marginals else 0
     if degree and report.fresh is not None and (fresh := report.fresh.mean(degree)) is not None:
         real["tables"] = percent(fresh)
-    if degree == 2 and report.shuffled is not None:
-        alone["tables"] = percent(report.shuffled.mean)
+    if report.shuffled is not None and (single := report.shuffled.mean(degree)) is not None:
+        alone["tables"] = percent(single)
     if not isinstance(report.prediction, str) and best_score(report.prediction.real.scores) is not None:
         measure, reached, constant, _ = _judged_by(report.prediction.real)
         real["prediction"] = f"{short(reached, 3)} {measure}"

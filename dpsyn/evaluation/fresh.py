@@ -67,6 +67,11 @@ class FreshSample:
         }
 
 
+def pairs_of(tables: Sequence[Subsets]) -> Subsets:
+    """The tables of two columns among those of a plan."""
+    return next((subsets for subsets in tables if len(subsets[0]) == 2), ())
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The real rows and the tables of them that are looked at.
@@ -85,9 +90,11 @@ class Plan:
     tables: Sequence[Subsets]
     seed: int
 
-    def sample(self, rows: int, drawn: bool, errors: Sequence[Floats]) -> FreshSample:
-        """Of the errors of all tables, in their order."""
-        pairs = list(zip(self.tables, errors, strict=True))
+    def sample(
+        self, rows: int, drawn: bool, errors: Sequence[Floats], tables: Sequence[Subsets] | None = None
+    ) -> FreshSample:
+        """Of the errors of all tables, or of some, in their order."""
+        pairs = list(zip(self.tables if tables is None else tables, errors, strict=True))
         each = {
             len(subsets[0]): {tuple(self.names[j] for j in s): float(error) for s, error in zip(subsets, found, strict=True)}
             for subsets, found in pairs
@@ -110,6 +117,12 @@ class Plan:
         drawn = [order[at * rows : (at + 1) * rows] for at in range(min(_DRAWS, len(held) // rows))]
         every = [variations(self.seen, held[some], self.tables) for some in drawn]
         return self.sample(rows, True, _means(every))
+
+    def shuffled(self, rows: int) -> FreshSample:
+        """Of so many of the rows in memory, every column shuffled by itself; tables of two columns alone."""
+        generator, pairs = np.random.default_rng(self.seed), [found] if (found := pairs_of(self.tables)) else []
+        some = self.seen.codes[generator.permutation(self.seen.n)[:rows]]
+        return self.sample(rows, False, variations(self.seen, generator.permuted(some, axis=0), pairs), pairs)
 
     def estimate(self, rows: int) -> FreshSample:
         """Of so many rows, from parts of the real ones in memory, on average of three draws.

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpsyn.evaluation.baseline import Closeness
 from dpsyn.evaluation.figures import draw_heatmaps
 from dpsyn.evaluation.prediction import Prediction, Score
-from dpsyn.evaluation.report import Closeness, Report
+from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import LEAST_COMMON, QUANTILES, ValueErrors
 from dpsyn.evaluation.whole_rows import Copies
 from dpsyn.notation import counted, percent, short

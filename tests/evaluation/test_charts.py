@@ -13,9 +13,10 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.charts import CHARTS
 from dpsyn.evaluation.experiments import Grid, run_grid
-from dpsyn.evaluation.report import Report, compare, evaluate, real_baseline
+from dpsyn.evaluation.report import Report, compare, evaluate
 from dpsyn.kit.layers import GUIDE
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.baseline import Closeness
 from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error, yardsticks
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.fresh import FreshSample
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
-from dpsyn.evaluation.report import Closeness, Report
+from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import ValueErrors
 
 
@@ -25,9 +26,9 @@ def tables(each: dict[tuple[str, ...], float]) -> MarginalError:
     return MarginalError(len(worst), mean, each[worst], worst, len(each), len(each), None, (), 0, each)
 
 
-def of_mean(mean: float | None) -> MarginalError | None:
-    """Errors of tables that no report here has."""
-    return None if mean is None else tables({("x", "y"): mean})
+def of_mean(mean: float | None) -> FreshSample | None:
+    """Errors of tables of two columns that no report here has."""
+    return None if mean is None else FreshSample(1000, False, {2: {("x", "y"): mean}}, 0.0, {})
 
 
 def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) -> Closeness:
@@ -270,7 +271,7 @@ def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample(degree: in
 def test_a_rare_relation_that_is_lost_is_told_beside_its_own_size(alone: float, told: bool, held_out: bool) -> None:
     """An error of 9 % where 9.5 % are all of the relation, in 30,000 rows of which a fresh sample is off by 0.2 %."""
     made = of_tables(2, [0.09, 0.3], [0.002, 0.3], held_out, n=30_000)
-    single = tables(dict(zip((NAMES[:2], NAMES[-2:]), (alone, 0.6), strict=True)))
+    single = FreshSample(1000, False, {2: dict(zip((NAMES[:2], NAMES[-2:]), (alone, 0.6), strict=True))}, 0.0, {})
     said = card(replace(made, release=replace(made.release, rows=30_000), shuffled=single))["tables"][1]
     assert ("The worst table of 2 columns, 'sick', 'drug', is off by 9" in said) == told
     assert (f"that of a fresh sample by {'' if held_out else 'about '}0.2" in said) == told

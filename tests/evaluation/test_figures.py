@@ -11,8 +11,9 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_heatmaps
-from dpsyn.evaluation.report import Report, evaluate, real_baseline
+from dpsyn.evaluation.report import Report, evaluate
 from dpsyn.kit.plotly import bar_style, dot_style
 from dpsyn.table import Table
 

@@ -12,10 +12,11 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
+from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.conclusions import conclusions
 from dpsyn.evaluation.distances import MarginalError
 from dpsyn.evaluation.prediction import Prediction
-from dpsyn.evaluation.report import evaluate, flat_measures, real_baseline, references
+from dpsyn.evaluation.report import evaluate, flat_measures, references
 from dpsyn.evaluation.tables import FLOOR, coefficients_table, scores_table, summary_table, whole_rows_table
 from dpsyn.table import Table
 

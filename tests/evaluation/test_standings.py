@@ -12,9 +12,10 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.conclusions import ranking
 from dpsyn.evaluation.prediction import Prediction
-from dpsyn.evaluation.report import Report, evaluate, real_baseline
+from dpsyn.evaluation.report import Report, evaluate
 from dpsyn.evaluation.standings import draw_errors, draw_scores
 from dpsyn.evaluation.tables import FLOOR
 from dpsyn.kit.layers import GUIDE, SERIES

@@ -28,6 +28,7 @@ import dpsyn
 from dpsyn.data.code_books import read_code_book
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError
+from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.experiments import (
     CellResult,
     Grid,
@@ -39,7 +40,6 @@ from dpsyn.evaluation.experiments import (
     run_grid,
     summarise,
 )
-from dpsyn.evaluation.report import real_baseline
 from dpsyn.mechanisms.audit import audit_worst_case, bits
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda

@@ -11,12 +11,13 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import road, state
+from dpsyn.evaluation.baseline import DEGREES
 from dpsyn.evaluation.conclusions import ranking
 from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_table
 from dpsyn.evaluation.prediction import DEFAULT_MODELS, MODELS
-from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.standings import draw_errors, draw_scores
 from dpsyn.evaluation.tables import (
     MOST_COLUMNS,

@@ -22,7 +22,7 @@ _MODULES = {
     "dpsyn.evaluation.conclusions": ("advice", "ranking"),
     "dpsyn.evaluation.experiments": ("Grid", "config_from_dict", "run_grid"),
     "dpsyn.evaluation.standings": ("draw_errors",),
-    "dpsyn.evaluation.report": ("real_baseline",),
+    "dpsyn.evaluation.baseline": ("real_baseline",),
     "dpsyn.evaluation.tables": ("summary_table",),
     "dpsyn.kit.plotly": ("alone",),
 }

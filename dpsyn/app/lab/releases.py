@@ -16,13 +16,14 @@ from dpsyn.app import state
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError
+from dpsyn.evaluation.baseline import DEGREES
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
 from dpsyn.evaluation.experiments.marks import is_of
 from dpsyn.evaluation.experiments.run import MOST_MEASURES
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
-from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
+from dpsyn.evaluation.report import Report, flat_measures, references
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import title

@@ -17,10 +17,11 @@ from typing import Any, Literal, get_args
 from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
+from dpsyn.evaluation.baseline import Baseline, real_baseline
 from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
-from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
+from dpsyn.evaluation.report import evaluate, flat_measures, references
 from dpsyn.kit.faults import innermost
 from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, no_progress
 from dpsyn.mechanisms.records import config_to_dict
@@ -495,7 +496,7 @@ def run_experiment(cells: list[Cell], workers: int, progress: Progress, **real: 
         cells: what to run.
         workers: number of processes.
         progress: told of what runs.
-        real: as :func:`~dpsyn.evaluation.report.real_baseline` takes it.
+        real: as :func:`~dpsyn.evaluation.baseline.real_baseline` takes it.
     """
     from dpsyn.kit.worker import hand_out, paused
 

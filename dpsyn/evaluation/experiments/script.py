@@ -103,7 +103,7 @@ def releases_script(
         "The releases of the comparison page, made and measured again.",
         ". Runs with a seed are demonstrations and give the same rows with\nthe same data and versions; without one (None) "
         f"they draw new noise from the system.{unknown}",
-        "from dpsyn.evaluation.experiments import config_from_dict\nfrom dpsyn.evaluation.report import real_baseline",
+        "from dpsyn.evaluation.experiments import config_from_dict\nfrom dpsyn.evaluation.baseline import real_baseline",
         data,
         "RUNS",
         runs,

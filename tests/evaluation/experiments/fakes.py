@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dpsyn.domain import Domain
+from dpsyn.evaluation.baseline import Baseline
 from dpsyn.evaluation.experiments.plan import Cell
 from dpsyn.evaluation.experiments.run import CellResult
-from dpsyn.evaluation.report import Baseline
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from dpsyn.data.samples import load_sample
+from dpsyn.evaluation.baseline import Baseline, real_baseline
 from dpsyn.evaluation.experiments import Grid
 from dpsyn.evaluation.experiments.run import Event, run_cells
-from dpsyn.evaluation.report import Baseline, real_baseline
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments import fakes
