@@ -17,7 +17,6 @@ def take_sample() -> None:
     """Load the chosen sample."""
     chosen = st.session_state[visit.SAMPLE_KEY]
     if chosen:
-        st.session_state.pop("upload_fault", None)
         visit.use_sample(chosen)
 
 

@@ -28,7 +28,7 @@ def take_file() -> bool:
     try:
         visit.use_upload(Path(path).read_bytes(), Path(path).name)
     except (InputError, OSError) as fault:
-        st.session_state["upload_fault"] = f"{Path(path).name}: {fault}"
+        st.session_state[visit.FAULT_KEY] = f"{Path(path).name}: {fault}"
     return True
 
 

@@ -285,8 +285,8 @@ def _quote_message(error: str, line: int) -> str:
         return f"a quote opened in the row of line {line} is never closed; close it, or double it if it is part of the value"
     return (
         f"in the row of line {line} a closing quote is followed by more text ({error}); "
-        'double the quotes that are part of a value, as in "a 5"" pipe", or put commas between the values (R: write.csv, not '
-        "write.table)"
+        'double the quotes that are part of a value, as in "a 5"" pipe", or put commas between the '
+        "values (R: write.csv, not write.table)"
     )
 
 

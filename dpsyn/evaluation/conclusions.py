@@ -82,15 +82,15 @@ def conclusions(report: Report) -> tuple[Finding, ...]:
 
 
 def table_error(report: Report) -> float:
-    """Mean total variation of the tables of two columns; of one column where there are no two. Infinite where no table was
-    measured."""
+    """Mean total variation of the tables of two columns; of three, else of one, where there are no two. Infinite where no
+    table was measured."""
     if not report.marginals:
         return math.inf
     return report.marginals[_degree(report)].mean
 
 
 def _degree(report: Report) -> int:
-    return min(report.marginals, key=lambda degree: abs(degree - 2))
+    return min(report.marginals, key=lambda degree: (abs(degree - 2), -degree))
 
 
 def _columns(degree: int) -> str:
@@ -139,7 +139,7 @@ def _tables(report: Report) -> Finding | None:
             grade = "cannot be judged"
         elif error >= _LOST * alone:
             said += f". It is {no} closer than such rows"
-            grade = "fair" if error <= near else "bad"
+            grade = "fair" if error <= near and not report.release.lost else "bad"
         elif grade == "good":
             said += ". It is closer to such rows than to a fresh sample" * (fresh is not None)
             grade = "fair"
@@ -411,4 +411,6 @@ def advice(reports: Mapping[str, Report]) -> str:
     if "fair" in grades.values():
         care = f"; take care with {' and '.join(doubtful)}" if doubtful and not closest.endswith("care") else ""
         return f"{closest}{care}: {_HELP}."
+    if _degree(reports[best]) == 1 and reports[best].marginals[1].possible > 1:
+        return f"{closest}; relations of columns were not measured: compare tables of two columns before you take it."
     return f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."

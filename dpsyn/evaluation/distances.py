@@ -239,8 +239,8 @@ def lost_relations(
 
     Both columns, the strength φ of the relation in the real rows, and how much of it is left; the strongest first. φ is the
     root of Pearson's mean square contingency, φ² = Σ (p - e)²/e for shares p of cells and products e of both columns' own,
-    less what chance adds; left is Σ (p - e)(q - f)/e / φ², where q and f are those of the synthetic rows. Cells count in
-    which a row is to be expected.
+    less what chance adds; left is Σ (p - e)(q - f)/e / φ², where q and f are those of the synthetic rows. A cell in which
+    less than one real row is to be expected counts as if it were one: e is 1/n under the line.
     """
     columns, found = _Columns(real, synthetic), []
     columns.expect([pairs])
@@ -257,15 +257,14 @@ def lost_relations(
 def _relation(p: Floats, q: Floats, n: int, k: int) -> tuple[float, float]:
     """φ and what is left of it; all of it where that may be chance, or where there was little."""
     e, f = (np.outer(shares.sum(axis=1), shares.sum(axis=0)) for shares in (p, q))
-    told = e * n >= 1
-    freedom = np.outer(1 - p.sum(axis=1), 1 - p.sum(axis=0))[told].sum()
-    apart, others, weights = (p - e)[told], (q - f)[told], 1 / e[told]
+    weights, apart, others = 1 / np.maximum(e, 1 / n), p - e, q - f
+    freedom = (np.outer(1 - p.sum(axis=1), 1 - p.sum(axis=0)) * e * weights).sum()
     square = float((apart**2 * weights).sum() - freedom / n)
-    if square < _TELLING**2 or square * n < _SURE * math.sqrt(2 * freedom + (weights / n).sum()):
+    if square < _TELLING**2 or square * n < _SURE * math.sqrt(2 * freedom + (weights**2 * e).sum() / n):
         return math.sqrt(max(square, 0.0)), 1.0
     left = float((apart * others * weights).sum()) / square
     # That of the mean of (p - e)/e over rows on either side, and of what chance alone adds to both.
-    spread = float((apart**2 * weights**2 * p[told]).sum() - (apart * weights * p[told]).sum() ** 2)
+    spread = float((apart**2 * weights**2 * p).sum() - (apart * weights * p).sum() ** 2)
     error = math.sqrt(spread * (1 / n + 1 / k) + 2 * freedom / n**2 + freedom / (n * k)) / square
     return math.sqrt(square), left if 1 - left > _ERRORS * error else 1.0
 

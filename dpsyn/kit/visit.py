@@ -28,6 +28,8 @@ from dpsyn.table import Table
 DEFAULT_SAMPLE = "asia"
 SAMPLE_KEY = "sample"
 """Of the widget that chooses a bundled dataset; the session may set it."""
+FAULT_KEY = "upload_fault"
+"""In the session while the last file that was given could not be read: what was wrong with it."""
 OWN_LOST = "own_lost"
 """In the session while the address speaks of a table of the user's own that is not there, and nothing else was loaded."""
 MOST_CLASSES = 50
@@ -182,8 +184,8 @@ def has_dataset() -> bool:
 
 
 def use(new: Dataset) -> None:
-    """Make this the session's dataset; what was said of runs on another one is over."""
-    for said in (OWN_LOST, "job_message", "job_note"):
+    """Make this the session's dataset; what was said of runs on another one, and of a file that was refused, is over."""
+    for said in (OWN_LOST, "job_message", "job_note", FAULT_KEY):
         st.session_state.pop(said, None)
     st.session_state["dataset"] = new
 

@@ -455,16 +455,16 @@ def _take() -> None:
     file = st.session_state["upload"]
     if file is None:
         return
-    st.session_state.pop("upload_fault", None)
+    st.session_state.pop(visit.FAULT_KEY, None)
     try:
         visit.use_upload(file.getvalue(), file.name)
     except InputError as fault:
-        st.session_state["upload_fault"] = f"{file.name}: {fault}"
+        st.session_state[visit.FAULT_KEY] = f"{file.name}: {fault}"
 
 
 def show_fault() -> None:
     """What was wrong with the last file."""
-    fault = st.session_state.get("upload_fault")
+    fault = st.session_state.get(visit.FAULT_KEY)
     if fault:
         st.error(
             f"{escape.markdown(fault.rstrip('.'))}.  \nThe data that was loaded before is still here.",

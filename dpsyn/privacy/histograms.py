@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -247,12 +247,37 @@ def _counted(column: Histogram, table: AnyTable) -> Counted:
 
 
 def bins_of(table: Table) -> Encoding:
-    """The bins that a mechanism would choose without noise: private, for measuring what others made of the rows."""
+    """The bins that a mechanism would choose without noise: private, for measuring what others made of the rows.
+
+    Where far ends leave too many different values in one of the narrowest parts of a tree, by ranks instead.
+    """
     histograms = Histograms.of(table.domain)
     if histograms is None or table.n == 0:
         return Encoding(table.domain)
     some = table if table.n <= _LOOKED_AT else table.take(np.linspace(0, table.n - 1, _LOOKED_AT).astype(np.int64))
-    return histograms.learn(some, lambda counts: counts, 0.0, some.n)
+    found = histograms.learn(some, lambda counts: counts, 0.0, some.n)
+    bins = {
+        column.position: Bins.of(column, parts)
+        for column in histograms.columns
+        if (parts := _by_ranks(column, found.bins[column.position].parts, column.values(some))) is not None
+    }
+    return replace(found, bins={**found.bins, **bins})
+
+
+def _by_ranks(column: Histogram, parts: Parts, values: Floats) -> Parts | None:
+    """Parts that hold about as many rows each, or one frequent value; None where those of the tree tell values apart."""
+    values = np.sort(values[~np.isnan(values)])
+    first = np.searchsorted(values, parts.low)
+    last = np.append(first[1:], len(values))
+    crowded = last - first > len(values) / column.attribute.effective_bins
+    if not any(values[a] < values[b - 1] for a, b in zip(first[crowded], last[crowded], strict=True)):
+        return None
+    at = np.unique(values[np.linspace(0, len(values) - 1, _GRAINS).astype(np.int64)])
+    start, end = column.ends
+    edges = np.union1d(at, at + 1 if column.whole else np.nextafter(at, math.inf))
+    edges = np.concatenate([[start], edges[(start < edges) & (edges < end)], [end]])
+    rows = np.diff(np.append(np.searchsorted(values, edges[:-1]), len(values))).astype(np.float64)
+    return Parts(edges[:-1], edges[1:], rows, np.zeros((5, 0)))
 
 
 def _edges(parts: Parts, histogram: Histogram) -> Floats:

@@ -145,6 +145,9 @@ def test_rows_that_are_worse_than_independent_columns_say_by_how_much(error: flo
 def test_what_chance_hides_is_not_held_against_a_release(error: float, independent: float, grade: str, said: str) -> None:
     found = card(replace(report(error, 0.2), shuffled=of_mean(independent)))["tables"]
     assert found[0] == grade
+    gone = replace(report(error, 0.2), shuffled=of_mean(independent))
+    gone = replace(gone, release=replace(gone.release, lost=(("a", "b", 0.6, 0.03),)))
+    assert (card(gone)["tables"][0] == "bad") == (grade == "bad" or ("such rows." in said and "than such" in said))
     assert said in found[1]
     assert said or found[1].endswith(f"by {100 * independent:.0f}\N{NO-BREAK SPACE}%.")
 
@@ -542,6 +545,14 @@ TOO_FEW = replace(report(0.2, 0.2), shuffled=of_mean(0.15))
 FAR = replace(report(0.015), release=closeness({2: 0.015, 3: 0.4}))
 """Near on average, with a table that is far."""
 SOME = scores({"trees": 0.8}, real=0.9, constant=0.7)
+
+
+def single(columns: int) -> Report:
+    """Tables of one column alone were compared."""
+    made = report({1: 0.01})
+    return replace(made, release=replace(made.release, marginals={1: replace(made.marginals[1], possible=columns)}))
+
+
 WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
 
 
@@ -558,6 +569,8 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "; do not rely on its predictions: another mechanism"),
         ({"A": report(0.0012), "B": report(0.0019)}, "and B about as good (one run each): take any of them"),
         ({"A": report(0.01), "B": report(0.021)}, "A is the best of these: take it"),
+        ({"A": report({1: 0.01})}, "A is close to the real rows in tables of 1 column: take it"),
+        ({"A": single(8)}, "in tables of 1 column; relations of columns were not measured: compare tables of two columns"),
         ({"A": report(0.0024, prediction=WORSE), "B": report(0.0093)}, "B is the best of these: take it, or"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.05)}, "A is the best of these; do not rely on its predictions"),
         ({"A": FAR, "B": report(0.018)}, "B is the best of these: take it, or"),

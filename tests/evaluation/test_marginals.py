@@ -252,6 +252,22 @@ def test_a_relation_that_is_lost_is_found_with_its_strength() -> None:
     assert left == pytest.approx(1 / 3, abs=0.07)
 
 
+@pytest.mark.parametrize(("n", "share"), [(3_000, 0.012), (10_000, 0.009), (50_000, 0.003)])
+def test_a_rare_relation_without_exceptions_is_found_lost(n: int, share: float) -> None:
+    """A flag that one of four codes has and no other: half a row is to be expected where all of them are."""
+    random = np.random.default_rng(7)
+
+    def sample() -> np.ndarray:
+        flag = random.random(n) < share
+        return np.stack([np.where(flag, 3, random.integers(0, 3, n)), flag], axis=1)
+
+    real, other = sample(), sample()
+    assert lost(real, other, (4, 2)) == ()
+    ((*_, strength, left),) = lost(real, np.stack([other[:, 0], random.permutation(other[:, 1])], axis=1), (4, 2))
+    assert strength > 0.5
+    assert abs(left) < 0.1
+
+
 @pytest.mark.parametrize(("strong", "rows"), [(0.1, 5_000), (0.6, 30), (0.0, 5_000)])
 def test_what_is_weak_or_may_be_chance_is_not_called_lost(strong: float, rows: int) -> None:
     random = np.random.default_rng(5)
@@ -269,3 +285,16 @@ def test_fresh_rows_lose_no_relation(n: int, k: int, rare: float) -> None:
         return np.stack([np.where(flag & (random.random(rows) < 0.8), 7, random.integers(0, 20, rows)), flag], axis=1)
 
     assert not any(lost(sample(n), sample(k), (20, 2)) for _ in range(300))
+
+
+@pytest.mark.parametrize("codes", [8, 40, 300])
+def test_fresh_rows_of_many_rare_cells_lose_no_relation(codes: int) -> None:
+    random = np.random.default_rng(8)
+
+    def sample(rows: int) -> np.ndarray:
+        first = (codes * random.random(rows) ** 3).astype(np.int64)
+        related = random.random(rows) < 0.5
+        return np.stack([first, np.where(related, first, random.integers(0, codes, rows))], axis=1)
+
+    for n, k in ((100, 100), (1_000, 400), (400, 3_000)):
+        assert not any(lost(sample(n), sample(k), (codes, codes)) for _ in range(50))

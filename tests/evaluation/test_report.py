@@ -345,6 +345,26 @@ def test_relations_of_numbers_are_found_lost_where_they_are(what: str) -> None:
     assert made.to_dict()["release"]["lost"] == [{"column": "x", "other": "y", "strength": strength, "left": left}]
 
 
+@pytest.mark.parametrize(("far", "unit"), [(1e9, None), (1e15, None), (9.96921e36, None), (1e14, 1.0)])
+def test_relations_are_seen_where_one_number_is_far_from_all_others(far: float, unit: float | None) -> None:
+    """One cell of 2,000 makes the range so wide that all others are in one of the narrowest parts of a tree."""
+
+    def rows(seed: int, related: bool = True) -> pd.DataFrame:
+        random = np.random.default_rng(seed)
+        income = np.exp(random.normal(8, 1.5, 2_000))
+        tax = income * np.exp(random.normal(0, 0.3, 2_000))
+        found = pd.DataFrame({"income": income, "tax": tax if related else random.permutation(tax)})
+        found.iloc[0] = far
+        return found.round() if unit else found
+
+    bounds = [dpsyn.Attribute(name, "numeric", lower=0, upper=far, unit=unit, public=True) for name in ("income", "tax")]
+    table = dpsyn.Table(rows(0), dpsyn.Domain.of(bounds))
+    assert conclusions(evaluate(table, rows(1)))[0].grade == "good"
+    made = evaluate(table, rows(2, related=False))
+    assert conclusions(made)[0].grade == "bad"
+    assert made.release.lost[0][:2] == ("income", "tax")
+
+
 def test_values_beyond_the_bounds_are_told() -> None:
     table = dpsyn.read_table(pd.DataFrame({"a": np.arange(300) * 1.5, "b": ["x", "y", "y"] * 100}))
     assert dpsyn.evaluate(table, table.frame, degrees=(1,)).notes == ()

@@ -150,6 +150,13 @@ def test_files_that_go_away_lose_nothing_that_was_made(open_page, folder):
     assert app.session_state["dataset"].table.domain.is_public
 
 
+def test_an_upload_that_was_refused_is_forgotten_once_another_table_is_there(open_page, folder):
+    app = open_page("data")
+    app.file_uploader(key="upload").upload("bad.csv", b"a,b\n", "text/csv").run()
+    assert "is still here" in app.error[0].value
+    assert not open_source(app, str(folder)).error
+
+
 def test_a_path_that_is_not_there_is_explained(open_page):
     app = open_source(open_page("data"), "/nowhere/at/all.csv")
     assert any("/nowhere/at/all.csv" in e.value for e in app.error)
