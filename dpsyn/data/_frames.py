@@ -397,7 +397,12 @@ def _dates(name: str, column: pd.Series[Any]) -> Column:
     lost = (moments.isna() & column.notna()).to_numpy()
     if lost.any():
         raise DataError(f"column {quoted(name)}, row {int(np.argmax(lost)) + 1}: the date cannot be used", column=name)
-    return infer_dates(name, moments, (f"Column {quoted(name)}: {ZONE_RULE}.",) if has_zones(column) else ())
+    return infer_dates(name, moments, zones_told(name, column))
+
+
+def zones_told(name: str, column: pd.Series[Any]) -> tuple[str, ...]:
+    """A note on a column of dates or times of which some have a zone."""
+    return (f"Column {quoted(name)}: {ZONE_RULE}.",) if has_zones(column) else ()
 
 
 def _objects_of_numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:

@@ -18,7 +18,7 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, fit_typed
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
 from dpsyn.data._text import look
 from dpsyn.data.engines import MEMORY_LIMIT, spilling
 from dpsyn.data.read import (
@@ -28,6 +28,7 @@ from dpsyn.data.read import (
     beyond,
     check_choices,
     chosen_columns,
+    fitted_column,
     inferred_columns,
     is_stream,
     left_out,
@@ -279,13 +280,13 @@ class _Encoder:
 
     def __call__(self, array: Any) -> Codes:
         try:
-            cells = fit_typed(self._attribute, as_series(array))
-            codes = self._attribute.encode(cells)
+            column = fitted_column(self._attribute, as_series(array))
+            codes = self._attribute.encode(column.values)
         except DomainError as error:
             where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
             raise DomainError(f"{error}{where}", column=error.column) from error
         self._rows += len(array)
-        said = (*without_times(infer.Column(cells, self._attribute)), *beyond(self._attribute, cells))
+        said = (*column.notes, *without_times(column), *beyond(self._attribute, column.values))
         self.notes += tuple(note for note in said if note not in self.notes)
         return codes
 

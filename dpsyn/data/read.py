@@ -15,7 +15,7 @@ from pandas.api.types import infer_dtype
 from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import SEPARATORS, Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed, unicode_only
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed, unicode_only, zones_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError, times_dropped
@@ -310,9 +310,7 @@ def _from_frame(
 
     def fit(attribute: Attribute) -> Column:
         with unicode_only(attribute.name):
-            column = frame[attribute.name]
-            truths = attribute.is_binned and infer_dtype(column, skipna=True) == "boolean"
-            return Column(fit_typed(attribute, column), attribute, (truths_as_numbers(attribute.name),) * truths)
+            return fitted_column(attribute, frame[attribute.name])
 
     def infer(column: str) -> Column:
         with unicode_only(column):
@@ -340,6 +338,18 @@ def _fitted(
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
     more = (note for column in found for note in (*column.notes, *_moved(column)))
     return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
+
+
+def fitted_column(attribute: Attribute, column: pd.Series[Any]) -> Column:
+    """Typed cells under a given attribute, and notes on how they are taken.
+
+    Raises:
+        DomainError: a cell is outside it.
+    """
+    truths = attribute.is_binned and infer_dtype(column, skipna=True) == "boolean"
+    notes = (truths_as_numbers(attribute.name),) * truths
+    notes += zones_told(attribute.name, column) if attribute.kind == "date" else ()
+    return Column(fit_typed(attribute, column), attribute, notes)
 
 
 def truths_as_numbers(name: str) -> str:

@@ -17,6 +17,7 @@ from pyarrow import parquet
 import dpsyn
 from dpsyn import Attribute, Domain
 from dpsyn.data.infer import MAX_CATEGORIES
+from dpsyn.data.large import file_statistics
 from dpsyn.data.read import read_table
 from dpsyn.errors import DataError, DomainError
 
@@ -93,6 +94,16 @@ def test_dates(values: Any) -> None:
     assert notes == (
         ("Column 'x': times with a zone keep the day that their own zone shows.",) if "+" in str(values[0]) else ()
     )
+
+
+def test_zones_are_told_under_a_given_domain_too(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": pd.to_datetime(["2020-01-02", "2020-01-05"]).tz_localize("Asia/Tokyo")})
+    frame.to_parquet(tmp_path / "x.parquet")
+    for source in (frame, tmp_path / "x.parquet"):
+        table = dpsyn.read_table(source)
+        assert dpsyn.read_table(source, domain=table.domain).notes == table.notes
+    assert file_statistics(tmp_path / "x.parquet", domain=table.domain).notes == table.notes
+    assert "with a zone" in str(table.notes)
 
 
 @pytest.mark.parametrize(
