@@ -17,7 +17,7 @@ EXACT_DECIMALS = 2.0**50
 """Any 15 digits. Below this a decimal that no double is, divided by its unit, is off by less than half a unit."""
 _ROUNDING = 1e-6
 """Of a unit."""
-_PROPOSED = (1.0, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001)
+_PROPOSED = (1000.0, 500.0, 100.0, 50.0, 10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001)
 """Units that numbers may suggest; each is a multiple of the next."""
 
 
@@ -70,11 +70,11 @@ def fineness(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def unit_of(values: Floats) -> float | None:
-    """The unit that finite numbers suggest, 1 to 0.0001; None if they have more decimals, or more digits than a double."""
+    """The unit that finite numbers suggest, 1000 to 0.0001; None if they have more decimals, or more digits than a double."""
     finest = 0
     for some in (values[:100], values):  # the first ones show most columns of real numbers
         finest = int(fineness(some).max(initial=0))
         if finest == len(_PROPOSED):
             return None
-    limit = EXACT_DECIMALS / 2 if finest else EXACT
+    limit = EXACT_DECIMALS / 2 if _PROPOSED[finest] < 1 else EXACT
     return _PROPOSED[finest] if float(np.abs(values).max(initial=0)) / _PROPOSED[finest] < limit else None

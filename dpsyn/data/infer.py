@@ -288,7 +288,7 @@ def describe_numbers(
     if (np.diff(np.linspace(lower, upper, _BINS + 1)) <= 0).any():  # so close that there are a few numbers at most
         few = tuple(float(value) for value in np.unique(some))
         return Column(series, Attribute(name, "categorical", few, missing=bool(empty.any())), notes)
-    unit = 1.0 if integer else unit_of(some)
+    unit = unit_of(some.astype(np.float64)) or (1.0 if integer else None)
     attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
     return Column(series, attribute, (*notes, *_code_for_missing(name, some)), identifier=identifier)
 

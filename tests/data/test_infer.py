@@ -74,6 +74,10 @@ def test_values_that_are_listed(cells: list[str], kind: Kind, categories: tuple[
         ([str(v) for v in range(11)], 0, 10, 1),
         ([f"{v}.0" for v in range(11)], 0, 10, 1),
         ([*(str(v) for v in range(11)), ""], 0, 10, 1),
+        ([f"{500 * v}" for v in range(-3, 40)], -1500, 19500, 500),
+        ([f"{3000 * v}" for v in range(12)], 0, 33000, 1000),
+        (["105", *(f"{10 * v}" for v in range(11))], 0, 105, 5),
+        (["7", *(f"{500 * v}" for v in range(40))], 0, 19500, 1),
         (["1.5", "-2.25"], -2.25, 1.5, 0.05),
         (["1.5", "-2.26"], -2.26, 1.5, 0.01),
         (["0.5", "7", "2.0"], 0.5, 7, 0.5),
@@ -89,13 +93,13 @@ def test_values_that_are_listed(cells: list[str], kind: Kind, categories: tuple[
 )
 def test_numbers(cells: list[str], lower: float, upper: float, unit: float | None) -> None:
     column = infer(cells)
-    attribute, integer = column.attribute, unit == 1
+    attribute, whole = column.attribute, unit is not None and unit >= 1
     assert (attribute.kind, attribute.lower, attribute.upper, attribute.unit) == ("numeric", lower, upper, unit)
     assert attribute.missing == ("" in cells)
     assert attribute.bins == 10
     read = [None if pd.isna(v) else float(v) for v in column.values]
     assert read == [float(c) if c else None for c in cells]
-    expected = "float64" if not integer else "Int64" if attribute.missing else "int64"
+    expected = "float64" if not whole else "Int64" if attribute.missing else "int64"
     assert column.values.dtype == expected
 
 
