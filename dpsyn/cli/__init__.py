@@ -21,5 +21,6 @@ def main() -> None:
         sys.exit(INPUT)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that knows no ε
+            # Files and pipes hold UTF-8, as JSON has to be; a terminal that knows no ε is told \u03b5.
+            stream.reconfigure(encoding=stream.encoding if stream.isatty() else "utf-8", errors="backslashreplace")
     dpsyn()

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -572,6 +573,38 @@ def test_what_never_ends_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_schema_goes_to_standard_output(here: Path) -> None:
     assert json.loads(run("schema", "leute.csv", "-o", "-").stdout)["columns"]
     assert not (here / "-").exists()
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "ascii", ""])
+def test_standard_output_is_utf_8_where_the_locale_is_another(here: Path, encoding: str) -> None:
+    (here / "towns.csv").write_text("Stadt Ł,x\n" + "Łódź,1\nŁódż,2\nKöln,3\n" * 8, encoding="utf-8")
+    surroundings = {**os.environ, "PYTHONIOENCODING": encoding, "LC_ALL": "C"}
+
+    def said(words: str, stderr: int = subprocess.DEVNULL) -> bytes:
+        command = [sys.executable, "-m", "dpsyn.cli", *words.split()]
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, env=surroundings, check=False).stdout
+
+    assert read_schema(said("schema towns.csv")) == dpsyn.read_table("towns.csv").domain
+    fault = json.loads(said("feasibility towns.csv --columns Łódź --json"))["error"]
+    assert "column 'Łódź'; its columns are 'Stadt Ł'" in fault
+    both = said("feasibility towns.csv", subprocess.STDOUT).decode()
+    assert "ε = 1, δ = 10⁻⁵" in both
+    assert "the domain of Stadt Ł, x" in both
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has terminals of another kind")
+def test_a_terminal_of_another_encoding_is_told_what_it_has_no_signs_for(here: Path) -> None:
+    ours, its = os.openpty()
+    surroundings = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    words = [sys.executable, "-m", "dpsyn.cli", "feasibility", "leute.csv", "--columns", "Größe", "-q"]
+    with subprocess.Popen(words, stdout=its, stderr=subprocess.DEVNULL, env=surroundings):
+        os.close(its)
+        said = b""
+        with suppress(OSError):  # so it ends on Linux
+            while block := os.read(ours, 4096):
+                said += block
+    os.close(ours)
+    assert rb"at \u03b5 = 1, \u03b4 = 10\u207b\u2075" in said
 
 
 def test_where_there_is_no_terminal_progress_is_plain_lines(here: Path) -> None:
