@@ -35,6 +35,7 @@ _NOT_BY_IBIS = {
 }
 _IN_ORDER = {"PROJECTION", "FILTER", "SEQ_SCAN", "PARQUET_SCAN", "READ_CSV", "PANDAS_SCAN", "PYTHON_ARROW_SCAN"}
 """Steps of DuckDB's plans that give rows in one order every time they are read one after the other."""
+_MISSING = ("missing", "")
 _WITH_GROUPING_SETS = ("bigquery", "databricks", "duckdb", "oracle", "postgres", "pyspark", "snowflake", "trino")
 
 
@@ -228,24 +229,37 @@ class Files(_DuckDB):
     """Parquet files, by a DuckDB of our own.
 
     Args:
-        paths: the files; all have the same columns.
+        paths: the files.
         title: how to call them.
+        wanted: columns that have to be alike in all files, None for all; others are left out where they are not.
         memory_limit: as DuckDB writes it.
     """
 
-    def __init__(self, paths: Sequence[str], title: str, memory_limit: str = MEMORY_LIMIT) -> None:
+    def __init__(
+        self, paths: Sequence[str], title: str, wanted: Sequence[str] | None = None, memory_limit: str = MEMORY_LIMIT
+    ) -> None:
         self.title, self._paths, self._memory_limit = title, tuple(map(_pattern, paths)), memory_limit
         self._files = tuple(map(os.path.abspath, paths))
+        unlike: set[str] = set()
         with self._listening():
-            names, columns = _columns(paths[0])
+            first = _columns(paths[0])
             for path in paths[1:]:
-                if _columns(path)[1] != columns:
-                    raise DataError(
-                        f"{title!r}: {quoted(path)} has other columns, or columns of other types, than {quoted(paths[0])}; "
-                        "write both with the same ones"
-                    )
-        self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
-        _check_names(names, self.schema.names)
+                found = _columns(path)
+                for name in dict.fromkeys((*first, *found)):
+                    here, there = found.get(name, _MISSING), first.get(name, _MISSING)
+                    if here[1] == there[1]:
+                        continue
+                    if wanted is None or name in wanted:
+                        shown = int(here[0] == there[0])
+                        raise DataError(
+                            f"{title!r}: column {quoted(name)} is {here[shown]} in {quoted(path)}, and {there[shown]} in "
+                            f"{quoted(paths[0])}; write it alike in all files, or choose columns without it",
+                            column=name,
+                        )
+                    unlike.add(name)
+        schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
+        _check_names(list(first), schema.names)
+        self.schema = pa.schema([field for field in schema if field.name not in unlike])
 
     @cached_property
     def _first(self) -> pa.Schema:
@@ -309,8 +323,8 @@ def _pattern(path: str) -> str:
     return re.sub(r"[*?[]", r"[\g<0>]", path)
 
 
-def _columns(path: str) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The names of a Parquet file's columns, and sorted what they are; refuses types that cannot be used."""
+def _columns(path: str) -> dict[str, tuple[str, str]]:
+    """Arrow's type of each column of a Parquet file, and how it is stored; refuses types that cannot be used."""
     from pyarrow import parquet
 
     schema = parquet.read_metadata(path).schema
@@ -324,7 +338,10 @@ def _columns(path: str) -> tuple[list[str], list[tuple[str, ...]]]:
                 "file into memory, or leave the column out of it",
                 column=field.name,
             )
-    return arrow.names, sorted((one.path, one.physical_type, str(one.logical_type)) for one in columns)
+    return {
+        field.name: (str(field.type), f"{one.physical_type} {one.logical_type}")
+        for field, one in zip(arrow, columns, strict=False)
+    }
 
 
 def _check_names(names: Sequence[str], read: Sequence[str]) -> None:

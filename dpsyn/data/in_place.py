@@ -128,7 +128,8 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     path = Path(source)
     if os.path.isdir(path):
         files, others = files_in(path)
-        table, dropped = _opened(Files(files, path.name), name or path.name, domain, columns, wide)
+        asked = columns if columns is not None or domain is None else domain.names
+        table, dropped = _opened(Files(files, path.name, asked), name or path.name, domain, columns, wide)
         more = (*_not_read(path, others), *_by_folders(path, files, table.engine.schema.names))
         return replace(table, notes=(*table.notes, *more)), dropped
     if is_stream(path):

@@ -579,11 +579,33 @@ def test_columns_that_only_capital_letters_tell_apart_are_refused(tmp_path):
     assert dpsyn.read_table(tmp_path / "a.parquet").different("X_1").tolist() == [3]
 
 
-@pytest.mark.parametrize("other", [{"x": [1.5]}, {"X": [1]}, {"x": [1], "y": [1]}])
-def test_files_of_a_folder_have_the_same_columns(other, tmp_path):
-    parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / "a.parquet")
-    parquet.write_table(pa.table(other), tmp_path / "b.parquet")
-    with pytest.raises(DataError, match=r"b\.parquet' has other columns, or columns of other types, than .*a\.parquet"):
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"x": [1.5]}, r"'x' is double in .*b\.parquet', and int64 in .*a\.parquet'"),
+        ({"x": pa.nulls(1)}, "'x' is null in .* and int64 in"),
+        ({"X": [1]}, "'x' is missing in .* and int64 in"),
+        ({"x": [1], "y": [1]}, "'y' is int64 in .* and missing in"),
+    ],
+)
+def test_files_of_a_folder_have_the_columns_that_are_asked_for_alike(other, said, tmp_path):
+    parquet.write_table(pa.table({"k": [1, 2], "x": [1, 2]}), tmp_path / "a.parquet")
+    parquet.write_table(pa.table({**other, "k": [3]}), tmp_path / "b.parquet")
+    for columns in (None, ["k", said[1]]):
+        with pytest.raises(DataError, match=f"column {said}.*write it alike in all files, or choose columns without it"):
+            dpsyn.read_table(tmp_path, columns=columns)
+    for choice in ({"columns": ["k"]}, {"domain": Domain.of([number("k", 0, 3)])}):
+        table = dpsyn.read_table(tmp_path, **choice)
+        assert sorted(table.loaded().frame["k"]) == [1, 2, 3]
+        with pytest.raises(DomainError, match=f"no column '{said[1]}'"):
+            table.with_domain(Domain.of([number(said[1], 0, 3)]))
+
+
+def test_files_that_store_one_type_in_two_ways_are_told_apart(tmp_path):
+    for name, days in (("a", False), ("b", True)):
+        table = pa.table({"x": pa.array([0, 1], pa.timestamp("ns"))})
+        parquet.write_table(table, tmp_path / f"{name}.parquet", use_deprecated_int96_timestamps=days)
+    with pytest.raises(DataError, match=r"'x' is INT96 None in .*, and INT64 Timestamp\("):
         dpsyn.read_table(tmp_path)
 
 
