@@ -40,7 +40,7 @@ from dpsyn.data.read import (
 )
 from dpsyn.domain import Domain
 from dpsyn.domain import listed as in_short
-from dpsyn.errors import DataError, quoted
+from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.notation import counted
 from dpsyn.table import Table
 
@@ -129,8 +129,9 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     if os.path.isdir(path):
         files, others = files_in(path)
         asked = columns if columns is not None or domain is None else domain.names
-        table, dropped = _opened(Files(files, path.name, asked), name or path.name, domain, columns, wide)
-        more = (*_not_read(path, others), *_by_folders(path, files, table.engine.schema.names))
+        found = Files(files, path.name, asked)
+        more = (*_not_read(path, others), *_by_folders(path, files, found.schema.names, domain, asked or ()))
+        table, dropped = _opened(found, name or path.name, domain, columns, wide)
         return replace(table, notes=(*table.notes, *more)), dropped
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
@@ -218,10 +219,24 @@ def _not_read(folder: Path, others: Sequence[str]) -> tuple[str, ...]:
     return (f"Left out, since only names that end in .parquet or .pq are read in a folder: {names}.",) if others else ()
 
 
-def _by_folders(folder: Path, files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """A note on columns that folders name in which the files lie, such as region=north."""
+def _by_folders(
+    folder: Path, files: Sequence[str], names: Sequence[str], domain: Domain | None, asked: Sequence[str]
+) -> tuple[str, ...]:
+    """A note on columns that folders name in which the files lie, such as region=north.
+
+    Raises:
+        DataError: one of them is asked for.
+        DomainError: and there is a domain.
+    """
     folders = {part for file in files for part in Path(file).relative_to(folder).parts[:-1] if "=" in part}
     lost = sorted({part.partition("=")[0] for part in folders} - set(names))
+    for name in lost:
+        if name in asked:
+            kind = DataError if domain is None else DomainError
+            raise kind(
+                f"folders alone name {quoted(name)}, and no file has it: write the column into the files, or leave it out",
+                column=name,
+            )
     return (f"Left out, since folders alone name it and no file has it: {', '.join(map(quoted, lost))}.",) if lost else ()
 
 

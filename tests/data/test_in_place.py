@@ -781,6 +781,10 @@ def test_columns_that_folders_alone_name_are_told(in_place: bool | None, tmp_pat
     table = dpsyn.read_table(tmp_path / "parts", in_place=in_place)
     assert table.domain.names == ("sick",)
     assert table.notes[-1] == "Left out, since folders alone name it and no file has it: 'region'."
+    domain = Domain.of([Attribute("region", "categorical", ("n", "s"))])
+    for kind, choice in ((DataError, {"columns": ["sick", "region"]}), (DomainError, {"domain": domain})):
+        with pytest.raises(kind, match="folders alone name 'region', and no file has it: write the column into"):
+            dpsyn.read_table(tmp_path / "parts", in_place=in_place, **choice)
 
 
 def test_links_in_a_folder_are_followed_and_rows_count_once(tmp_path: Path) -> None:
