@@ -151,6 +151,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
     help="What to write: dpsyn's own schema, or what another tool reads.",
 )
 @force
+@quiet
 def schema(
     file: str,
     columns: str | None,
@@ -160,6 +161,7 @@ def schema(
     book: str | None,
     form: str,
     force: bool,
+    quiet: bool,
 ) -> None:
     """Write the domain of a table as a file to edit.
 
@@ -186,7 +188,7 @@ def schema(
         for attribute in domain.attributes if own else ():
             if len(attribute.categories) > MANY_CATEGORIES and not attribute.public:
                 count = f"{len(attribute.categories):,} categories, so it is probably none of categories"
-                note(f"column {quoted(attribute.name)} has {count}: group its values, or leave it out with --columns")
+                remark(f"column {quoted(attribute.name)} has {count}: group its values, or leave it out with --columns")
         if output is None:
             click.echo(text, nl=False)
         else:
@@ -408,6 +410,8 @@ def compare(
     report = reports[SYNTHETIC]
     for said in report.notes:
         remark(said)
+    if not report.release.marginals:
+        note(f"no tables were compared: --degrees {degrees} takes more columns than the {len(table.domain)} that there are")
     if target is not None and isinstance(report.prediction, str):
         note(f"nothing is predicted: {report.prediction} (--holdout)")
     if as_json:
@@ -429,7 +433,8 @@ def compare(
 @click.argument("record", type=FileName())
 @schema_file
 @as_json
-def verify(record: str, schema: str | None, as_json: bool) -> int:
+@quiet
+def verify(record: str, schema: str | None, as_json: bool, quiet: bool) -> int:
     """Whether the ε and δ of a record are true of its settings.
 
     The mechanism is calibrated anew from the record alone. That the rows come from such a run, and that the domain was known

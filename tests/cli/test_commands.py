@@ -682,6 +682,8 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     assert re.search(r"guessing( the majority class)?(: (ROC-AUC|accuracy))? 0\.\d", said)
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
+    none = "no tables were compared: --degrees 9,10 takes more columns than the 4 that there are"
+    assert none in run("compare", "leute.csv", "rows.csv", "--degrees", "9,10", "--json", "-q").stderr
 
 
 GRID = """
@@ -883,6 +885,7 @@ def test_columns_of_very_many_categories_are_doubted(here: Path) -> None:
     said = run("schema", "wide.csv").stderr
     assert "column 'word' has 600 categories, so it is probably none of categories" in said
     assert "three" not in said
+    assert "dpsyn" not in run("schema", "wide.csv", "-q").stderr
 
 
 def test_notes_on_reading_are_made_once_and_not_at_all_if_it_is_to_be_quiet(here: Path) -> None:
@@ -890,12 +893,15 @@ def test_notes_on_reading_are_made_once_and_not_at_all_if_it_is_to_be_quiet(here
     words = ("compare", "leute.csv", "rows.csv", "--columns", "raucht,geboren", "--holdout", "leute.csv")
     assert run(*words).stderr.count("Not in the domain, and left out") == 1
     assert "left out" not in run(*words, "-q").stderr
+    assert "left out" in run("schema", "leute.csv").stderr
+    assert not run("schema", "leute.csv", "-q").stderr
 
 
 def test_what_a_record_states_is_told_beside_what_its_settings_give(here: Path) -> None:
     run("schema", "leute.csv", "--confirmed", "-o", "s.json")
     run("generate", "leute.csv", "--schema", "s.json", "-o", "rows.csv", *QUICK)
     record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+    assert run("verify", "rows.record.json", "-q").stdout == run("verify", "rows.record.json").stdout
 
     def said(code: int, **changes: Any) -> str:
         changed = {**record, "guarantee": {**record["guarantee"], **changes.pop("guarantee", {})}, **changes}
