@@ -26,10 +26,22 @@ _BOMS = (
 _SIGNATURES = (
     (b"PK\x03\x04", "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV"),
     (b"\x1f\x8b", "compressed with gzip; unpack it first"),
+    *((b"BZh%d1AY&SY" % level, "compressed with bzip2; unpack it first") for level in range(1, 10)),
+    (b"\xfd7zXZ\0", "compressed with xz; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"),
     (b"ARROW1", "an Arrow (Feather) file; save it as Parquet or CSV"),
     (b"%PDF", "a PDF; export the table as CSV"),
     (b"SQLite format 3", "a SQLite database; export the table as CSV"),
+    (b"<stata_dta>", "a Stata file; export the table as CSV"),
+    *((bytes((old, order, 1, 0)), "a Stata file; export the table as CSV") for old in range(105, 116) for order in (1, 2)),
+    *((b"$FL%d@(#)" % kind, "an SPSS file; export the table as CSV") for kind in (2, 3)),
+    (bytes(12) + b"\xc2\xea\x81\x60", "a SAS table; export it as CSV"),
+    (b"HEADER RECORD*******LIB", "a SAS transport file; export the table as CSV"),
+    (b"Obj\x01", "an Avro file; save it as Parquet or CSV"),
+    (b"\x89HDF\r\n", "an HDF5 file; export the table as CSV"),
+    (b"\x93NUMPY", "an array of NumPy; save it as CSV, with a name for each column"),
 )
 _MARKUP = (
     (b"<!doctype", "a web page"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 from typing import Any
+
+import pyarrow as pa
 
 from tests.robustness.awkward import Case, Values
 
@@ -116,6 +120,18 @@ REFUSED = {
     "an old workbook": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
     "PDF": (b"%PDF-1.7\n", "PDF"),
     "SQLite": (b"SQLite format 3\0", "SQLite"),
+    "bzip2": (bz2.compress(b"a,b\n1,2\n", 1), "compressed with bzip2; unpack it"),
+    "xz": (lzma.compress(b"a,b\n1,2\n"), "compressed with xz"),
+    "zstd": (bytes(pa.compress(b"a,b\n1,2\n", "zstd")), "compressed with zstd"),
+    "7z": (b"7z\xbc\xaf\x27\x1c\0\4", "7z archive"),
+    "Stata": (b"<stata_dta><header><release>118</release>", "Stata file; export the table as CSV"),
+    "an old Stata": (b"r\2\1\0\3\0\2\0", "Stata"),
+    "SPSS": (b"$FL2@(#) IBM SPSS STATISTICS", "SPSS"),
+    "SAS": (bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00", "SAS"),
+    "SAS transport": (b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!", "SAS"),
+    "Avro": (b"Obj\1\4\x14avro.codec", "Avro"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n\0", "HDF5"),
+    "NumPy": (b"\x93NUMPY\1\0v\0{'descr'", "NumPy"),
     "Feather": (b"ARROW1\0\0", "Feather"),
     "a web page": (b"\n<!DOCTYPE html>\n<html>", "web page"),
     "XML": (b'<?xml version="1.0"?><a/>', "XML"),
