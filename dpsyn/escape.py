@@ -118,8 +118,9 @@ class Lines(io.StringIO):
         return super().write(row.removesuffix("\r\n") + "\n")
 
 
-def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
-    """The rows as CSV, UTF-8; ``guarded``, no cell or heading of text is run by a spreadsheet (:func:`cell`)."""
+def csv(rows: pd.DataFrame, *, guarded: bool = True, tabs: bool = False) -> bytes:
+    """The rows as CSV, UTF-8; ``guarded``, no cell or heading of text is run by a spreadsheet (:func:`cell`); ``tabs``
+    separate the values, if there are several."""
     if guarded:
         from pandas import Series
 
@@ -131,6 +132,7 @@ def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
         rows = rows.set_axis([str(cell(name)) for name in rows.columns], axis=1)
     lines = Lines(newline="")
     odd = any(map(_ODD_NAME.search, map(str, rows.columns)))
-    _csv.writer(lines, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL).writerow(rows.columns)
-    rows.to_csv(lines, index=False, header=False, lineterminator="\r\n")
+    mark = "\t" if tabs and len(rows.columns) > 1 else ","
+    _csv.writer(lines, delimiter=mark, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL).writerow(rows.columns)
+    rows.to_csv(lines, sep=mark, index=False, header=False, lineterminator="\r\n")
     return lines.getvalue().encode()

@@ -96,6 +96,13 @@ def test_csv_guards_text_and_headings_alone():
     assert escape.csv(rows.iloc[:0]) == b"'=x,n,c\n"
 
 
+@pytest.mark.parametrize("columns", [("a,b", "x\ty"), ("a,b",)])
+def test_tabs_separate_values_that_hold_commas_and_tabs(columns, tmp_path):
+    rows = pd.DataFrame({name: ["x,y", "x\ty", "z"] for name in columns})
+    (tmp_path / "rows.tsv").write_bytes(escape.csv(rows, tabs=True))
+    assert read_table(tmp_path / "rows.tsv", columns=columns).frame.equals(rows)
+
+
 @pytest.mark.parametrize("guarded", [True, False])
 def test_whole_numbers_stay_whole_in_csv(guarded):
     numbers = pd.DataFrame({"x": pd.Series([2**63 + 1, None, 0.5, pd.NA, 2**53 + 1], dtype=object)})

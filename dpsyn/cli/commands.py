@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 SYNTHETIC = "synthetic rows"
 MANY_CATEGORIES = 500
 """Of a column that is probably none of categories."""
-PARQUET = (".parquet", ".pq")
+PARQUET, TABS = (".parquet", ".pq"), (".tsv", ".tab")
 FORMS = ("dpsyn", "sdv", "json-schema", "pandera")
 NEIGHBOURS = ("replace_one", "add_remove")
 
@@ -269,8 +270,8 @@ def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | 
             raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
         return None, record
     place = Path(output)
-    if place.suffix.lower() not in ("", ".csv", ".txt", *PARQUET):
-        raise click.UsageError(f"--output {output}: take a name that ends in .csv or .parquet")
+    if place.suffix.lower() not in ("", ".csv", ".txt", *TABS, *PARQUET):
+        raise click.UsageError(f"--output {output}: take a name that ends in .csv, .tsv or .parquet")
     if record is None and (place.is_file() or not place.exists()):
         record = place.with_name(f"{place.stem}.record.json")
     return place, record
@@ -312,7 +313,7 @@ def _parquet(rows: pd.DataFrame) -> bytes:
     "-o",
     required=True,
     type=FileName(),
-    help="The CSV or Parquet file to write, or - for CSV on standard output.",
+    help="The CSV, TSV or Parquet file to write, or - for CSV on standard output.",
 )
 @click.option("--record", type=FileName(path_type=Path), help="Where the record goes; by default beside the rows.")
 @click.option("--guard", is_flag=True, help="Write text that a spreadsheet would run as a formula after an apostrophe.")
@@ -342,8 +343,9 @@ def generate(
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
-        parquet = place is not None and place.suffix.lower() in PARQUET
-        made = _parquet(release.rows) if parquet else escape.csv(release.rows, guarded=guard)
+        ending = "" if place is None else place.suffix.lower()
+        csv = partial(escape.csv, guarded=guard, tabs=ending in TABS)
+        made = (_parquet if ending in PARQUET else csv)(release.rows)
         files: dict[Path, bytes] = {}
         if record is not None:
             files[record] = f"{json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)}\n".encode()

@@ -230,7 +230,7 @@ def test_machines_get_json(here: Path) -> None:
             "the schema is no JSON from line 2",
         ),
         (["generate", "leute.csv"], terminal.USAGE, "Missing option"),
-        (["generate", "leute.csv", "-o", "x.xlsx"], terminal.USAGE, "a name that ends in .csv or .parquet"),
+        (["generate", "leute.csv", "-o", "x.xlsx"], terminal.USAGE, "ends in .csv, .tsv or .parquet"),
         (["generate", "leute.csv", "-o", ""], terminal.USAGE, "'-o': the name of the file is empty"),
         (["generate", "leute.csv", "-o", "-", "--record", "-"], terminal.USAGE, "take a file for the record"),
         (["generate", "leute.csv", "-o", "x.csv", "--record", "./x.csv"], terminal.USAGE, "'x.csv' is to be written twice"),
@@ -834,12 +834,14 @@ def test_the_app_ends_by_ctrl_c_as_the_help_says(here: Path) -> None:
     assert "Traceback" not in found.stderr
 
 
-def test_rows_as_parquet_are_the_same_rows(here: Path) -> None:
-    for name in ("rows.csv", "rows.parquet"):
+def test_rows_as_tsv_and_parquet_are_the_same_rows(here: Path) -> None:
+    names = ("rows.csv", "rows.tsv", "rows.parquet")
+    for name in names:
         run("generate", "leute.csv", "--seed", "3", "-o", name, "--force", *QUICK)
     domain = dpsyn.read_table("leute.csv").domain
-    one, other = (dpsyn.read_table(name, domain=domain) for name in ("rows.csv", "rows.parquet"))
-    assert np.array_equal(one.codes, other.codes)
+    one, *others = (dpsyn.read_table(name, domain=domain).codes for name in names)
+    assert all(np.array_equal(one, other) for other in others)
+    assert (here / "rows.tsv").read_text(encoding="utf-8").startswith("=cmd\tgeboren\t")
     assert (here / "rows.record.json").exists()
 
 
