@@ -393,11 +393,11 @@ def read_archive(data: bytes | str) -> Archive:
     try:
         found = read_json(data, damaged=True)
     except DataError as fault:
-        raise DataError("this is no JSON file, or it is nested too deeply; choose one that “Export” has made") from fault
+        raise DataError("this is no JSON file, or it is nested too deeply; take one as dpsyn wrote it") from fault
     if isinstance(found, Damaged):
         raise DataError(found.why)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise DataError("this JSON file holds no dpsyn runs; choose one that “Export” on this page has made")
+        raise DataError("this JSON file holds no dpsyn runs; take one that “Export” in the app has made")
     if found.get("version") is True or found.get("version") != VERSION:
         raise DataError(f"this file is of version {found.get('version')!r}; this dpsyn reads version {VERSION}")
     set_aside: list[str] = []

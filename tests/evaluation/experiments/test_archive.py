@@ -244,7 +244,7 @@ def test_what_is_wrong_is_named_and_the_rest_opens(change: Any, said: str) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("not json", "no JSON file"),
+        ("not json", "no JSON file.*take one as dpsyn wrote it"),
         (b"\xff\xfe", "no JSON file"),
         ("[]", "holds no dpsyn runs"),
         ('{"format": "dpsyn runs", "version": 7}', "version 7"),
