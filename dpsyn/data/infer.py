@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ from dpsyn.data._words import (
     read_numbers,
     undated,
 )
-from dpsyn.dates import FIRST_DAY, LAST_DAY, days, floored, timed, written_as_numbers
+from dpsyn.dates import FIRST_DAY, LAST_DAY, day_text, days, floored, timed, written_as_numbers
 from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.notation import counted
 from dpsyn.units import unit_of
@@ -65,6 +65,7 @@ POINT = r"\."
 POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 COMMA_AND_THREE = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _NINES = re.compile("-?99+")
+_NO_DAY = re.compile(r"9999-\d\d-\d\d|\d\d99-12-31|\d\d00-01-01|0001-01-01|1899-12-3[01]|1970-01-01")
 _BINS = 10
 _DIGITS = 17
 """As many as a double has at most where it is written in full."""
@@ -290,19 +291,23 @@ def describe_numbers(
         return Column(series, Attribute(name, "categorical", few, missing=bool(empty.any())), notes)
     unit = unit_of(some.astype(np.float64)) or (1.0 if integer else None)
     attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
-    return Column(series, attribute, (*notes, *_code_for_missing(name, some)), identifier=identifier)
+    return Column(series, attribute, (*notes, *_code_for_missing(name, some, "numbers")), identifier=identifier)
 
 
-def _code_for_missing(name: str, numbers: npt.NDArray[Any]) -> tuple[str, ...]:
-    """A note on -999, or another number of nines alone, that lies far from all others."""
+def _code_for_missing(name: str, numbers: npt.NDArray[Any], kind: Literal["numbers", "dates"]) -> tuple[str, ...]:
+    """A note on -999, or another number of nines alone, or on 9999-12-31, or another end of a century or first day of a
+    calendar (``numbers`` are days), that lies far from all others."""
     low, high = numbers.min(), numbers.max()
     others = numbers[(numbers > low) & (numbers < high)]
+    code, written = (_NINES, "{:.15g}".format) if kind == "numbers" else (_NO_DAY, day_text)
     for end in (low, high) if len(others) else ():
         first, last = float(others.min()), float(others.max())
-        far = end < 0 <= first or max(first - end, end - last) > last - first
-        if far and _NINES.fullmatch(f"{end:.15g}"):
-            said = f"{end:.15g} lies far from all other numbers, as codes for missing values do. If it is one, empty those"
-            return (f"Column {quoted(name)}: {said} cells in the data: otherwise numbers in between come out.",)
+        negative = kind == "numbers" and end < 0 <= first
+        if (negative or max(first - end, end - last) > last - first) and code.fullmatch(written(end)):
+            said = (
+                f"{written(end)} lies far from all other {kind}, as codes for missing values do. If it is one, empty those"
+            )
+            return (f"Column {quoted(name)}: {said} cells in the data: otherwise {kind} in between come out.",)
     return ()
 
 
@@ -328,7 +333,7 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
             "correct them or empty the cells, or leave the column out",
             column=name,
         )
-    more = (times_dropped(name),) if timed(moments).any() else ()
+    more = (*((times_dropped(name),) if timed(moments).any() else ()), *_code_for_missing(name, whole, "dates"))
     if lower == upper:
         lower, upper = (lower, upper + 1) if upper < LAST_DAY else (lower - 1, upper)
     attribute = Attribute(name, "date", lower=lower, upper=upper, bins=_BINS, missing=bool(empty.any()))

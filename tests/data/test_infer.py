@@ -426,6 +426,26 @@ def test_numbers_that_look_like_codes_for_missing_values_are_told(numbers: list[
     assert column.attribute.kind == "numeric"
 
 
+@pytest.mark.parametrize(
+    ("dates", "code"),
+    [
+        (["9999-12-31"], "9999-12-31"),
+        (["9999-12-31 00:00:00"], "9999-12-31"),
+        (["2999-12-31"], "2999-12-31"),
+        (["1900-01-01"], "1900-01-01"),
+        (["0001-01-01"], "0001-01-01"),
+        (["1970-01-01", "9999-12-31"], "1970-01-01"),
+        (["2099-12-30"], ""),
+        (["2024-12-31"], ""),
+        (["1930-05-05", "1900-01-01"], ""),
+    ],
+)
+def test_dates_that_look_like_codes_for_missing_values_are_told(dates: list[str], code: str) -> None:
+    column = infer([*(f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in (1, 12)), *dates])
+    assert told(column, f"Column 'x': {code} lies far from all other dates" if code else "lies far") is bool(code)
+    assert column.attribute.kind == "date"
+
+
 def test_commas_that_may_separate_thousands_are_doubted() -> None:
     doubt = "if the comma separates thousands, take it out"
     assert told(infer(["1,000", "2,500", "950"], decimal_comma=True), doubt)
