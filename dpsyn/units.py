@@ -70,7 +70,7 @@ def fineness(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def unit_of(values: Floats) -> float | None:
-    """The unit that finite numbers suggest, 1000 to 0.0001; None if they have more decimals, or more digits than a double."""
+    """The unit that finite numbers suggest, 1000 to 0.0001; None if they have more decimals, or digits, than a double."""
     finest = 0
     for some in (values[:100], values):  # the first ones show most columns of real numbers
         finest = int(fineness(some).max(initial=0))
