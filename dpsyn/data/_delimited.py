@@ -44,7 +44,8 @@ class Delimited:
     Args:
         text: not blank.
         tabs: the file's name says that tabs separate the values.
-        known: names of columns; a heading that an export guarded from spreadsheets is the one it stands for.
+        known: names of columns; a heading that an export guarded from spreadsheets is the one it stands for, and a first
+            line whose separators cut no line below is one heading if it is among them.
 
     Raises:
         DataError: names are empty or doubled, a row has too many or too few values, a quote stays open, or there is no row.
@@ -58,7 +59,7 @@ class Delimited:
                 f"the first line says that {text.separator!r} separates the values; use one of {' '.join(',;|')} or tabs",
                 line=1,
             )
-        known_mark = text.separator or ("\t" if tabs else "")
+        known_mark = text.separator or ("\t" if tabs else "") or _beside(text.open, known)
         self.separator, self._other = (known_mark, "") if known_mark else _guess_separator(text.open, text.first_line)
         self.names = _names(self._header(), text.first_line)
         if spaced := [name for name in known if name != name.strip() and name.strip() in self.names]:
@@ -327,6 +328,17 @@ def _first_lines(text: Open) -> list[str]:
     """Whatever ends a line: a carriage return alone, too."""
     with text() as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
         return list(islice(stream, _SAMPLE))
+
+
+def _beside(text: Open, known: Sequence[str]) -> str:
+    """A separator that stands nowhere, where the whole first line is a known name whose separators cut no line below."""
+    if not known:
+        return ""
+    first, *rest = _first_lines(text)
+    below, cut = "".join(rest), [mark for mark in SEPARATORS if mark in first]
+    if not cut or first.strip() not in known or any(mark in below for mark in cut):
+        return ""
+    return next((mark for mark in SEPARATORS if mark not in first + below), "")
 
 
 def _raw_widths(text: Open, separator: str) -> list[int]:

@@ -32,6 +32,7 @@ from dpsyn.data.read import (
     inferred_columns,
     is_stream,
     left_out,
+    names_known,
     parquet_only_in_name,
     stem,
     unreadable,
@@ -229,7 +230,7 @@ class TextRows:
 
 def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
     job.tell("looking through the file", 0.0)
-    tabs, known = job.path.name.lower().endswith(TAB_NAMES), job.domain.names if job.domain is not None else ()
+    tabs, known = job.path.name.lower().endswith(TAB_NAMES), names_known(job.domain, job.columns)
     source = Delimited(look(lambda: job.path.open("rb")), tabs=tabs, known=known)
     wanted = chosen_columns(source.names, job.domain, job.columns)
 

@@ -144,7 +144,7 @@ def read_all(
     called = file_name or title
     if called.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(called)
-    tabs, known = called.lower().endswith(TAB_NAMES), domain.names if domain is not None else ()
+    tabs, known = called.lower().endswith(TAB_NAMES), names_known(domain, columns)
     text = Delimited(look(lambda: io.BytesIO(data)), tabs=tabs, known=known)
     _check_size(title, 0, len(text.names), most)
     return _from_text(text, domain, title, columns, wide, most)
@@ -249,6 +249,11 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
     usual = "a path, bytes, an open file or a DataFrame of pandas"
     todo = "what its to_pandas() gives" if hasattr(source, "to_pandas") else usual
     raise DataError(f"cannot read a table from a {type(source).__name__}; hand in {todo}")
+
+
+def names_known(domain: Domain | None, columns: Sequence[str] | None) -> list[str]:
+    """Names of columns that somebody expects in a file."""
+    return list(domain.names if domain is not None else () if columns is None else columns)
 
 
 def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:

@@ -196,6 +196,20 @@ def test_damaged_rows_do_not_make_it_another_separator(text: str, said: str) -> 
         read_table(text.encode())
 
 
+@pytest.mark.parametrize("name", ["a;b0", "a,b", "a|b,c"])
+def test_one_heading_that_holds_separators_is_known_by_its_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f"{name}\n" + "7\n16\n12.5\n" * 5)
+    for options in ({"columns": [name]}, {"domain": Domain.of([Attribute(name, "numeric", lower=0, upper=20)])}):
+        for in_place in (False, True):
+            table = dpsyn.read_table(tmp_path / "x.csv", in_place=in_place, **options)
+            assert table.domain.names == (name,)
+            assert table.n == 15
+    two = f"{name}\n" + f"1{name[1]}2\n" * 5
+    for text, columns in ((two, [name]), (f"x\n{two}", ["x"])):
+        with pytest.raises(DataError):
+            dpsyn.read_table(text.encode(), columns=columns)
+
+
 def test_300_columns() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame(generator.normal(size=(200, 300)), columns=[f"c{i}" for i in range(300)])
