@@ -25,9 +25,9 @@ from dpsyn.evaluation.distances import (
     choose_queries,
     choose_subsets,
     default_max_subsets,
-    gone,
     lost_relations,
     marginal_errors,
+    out_of_proportion,
     range_errors,
 )
 from dpsyn.evaluation.fresh import FreshSample, Plan, pairs_of
@@ -74,7 +74,8 @@ class Closeness:
         propensity: how well a tree tells these rows from the real ones.
         copies: how many equal a real row: no measure of privacy.
         regression: of the target on the other columns, beside that of the real rows; None without a target.
-        gone: columns and categories that are all but gone by no chance, with their real and synthetic rows, most first.
+        off: columns and categories that are far too rare or too frequent by no chance, with their real and synthetic rows,
+            the commonest first.
         lost: pairs of columns whose relation is mostly lost by no chance, its strength, and how much of it is left.
     """
 
@@ -87,7 +88,7 @@ class Closeness:
     propensity: Propensity | None = None
     copies: Copies | None = None
     regression: Regression | None = None
-    gone: tuple[tuple[str, str, int, int], ...] = ()
+    off: tuple[tuple[str, str, int, int], ...] = ()
     lost: tuple[tuple[str, str, float, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +103,7 @@ class Closeness:
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
             "lost": [dict(zip(("column", "other", "strength", "left"), one, strict=True)) for one in self.lost],
-            "gone": [dict(zip(("column", "category", "real_rows", "rows"), one, strict=True)) for one in self.gone],
+            "off": [dict(zip(("column", "category", "real_rows", "rows"), one, strict=True)) for one in self.off],
             **{name: None if found is None else found.to_dict() for name, found in whole.items()},
         }
 
@@ -297,7 +298,7 @@ def closeness(
         propensity(some, other.codes, seed),
         copies(seen, rows, some, other.codes),
         None if target is None else regression(seen, rows, target, seed),
-        gone(real, other.codes, table.domain),
+        out_of_proportion(real, other.codes, table.domain),
         lost_relations(real, other.codes, table.domain.names, pairs_of(plan)),
     )
 

@@ -145,7 +145,7 @@ def _tables(report: Report) -> Finding | None:
             grade = "fair"
     if (grade == "good" and alone is None and error > MIDDLE) or near >= 1:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
-    worst = "" if grade == "bad" else (_lost(report) or _worst_table(report)) + _gone(report)
+    worst = "" if grade == "bad" else (_lost(report) or _worst_table(report)) + _off(report)
     return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
 
 
@@ -173,14 +173,15 @@ def _lost(report: Report) -> str:
     return f" {what} of {quoted(one)} and {quoted(other)} is lost{more}."
 
 
-def _gone(report: Report) -> str:
-    """The commonest category that is all but gone, in words."""
-    every = report.release.gone
+def _off(report: Report) -> str:
+    """The commonest category that is far too rare or too frequent, in words."""
+    every, k = report.release.off, report.release.rows
     if not every:
         return ""
     (column, category, real, rows), more = every[0], f" (the commonest of {len(every):,} such)" * (len(every) > 1)
-    there = f"{rows:,} of {report.release.rows:,} rows have it, {real:,} of {report.n:,} real ones"
-    return f" {quoted(category)} of {quoted(column)} is all but gone: {there}{more}."
+    what = "all but gone" if rows / k < real / report.n else "far too frequent"
+    there = f"{rows:,} of {k:,} rows have it, {real:,} of {report.n:,} real ones"
+    return f" {quoted(category)} of {quoted(column)} is {what}: {there}{more}."
 
 
 def _worst_table(report: Report) -> str:
@@ -319,7 +320,7 @@ def _numbers(report: Report) -> Finding | None:
         off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
         said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
-        torn = _values_gone(told)
+        torn = _values_off(told)
         grade: Grade = "fair" if torn or off else "good"
         return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
@@ -329,12 +330,12 @@ def _numbers(report: Report) -> Finding | None:
     return Finding("numbers", "bad" if not kept or 2 * len(ruined) > count else "fair", figure, said)
 
 
-def _values_gone(columns: Sequence[ValueErrors]) -> str:
-    """The values of a column that are all but gone, in words."""
-    most = max((column for column in columns if column.gone), key=lambda column: column.gone[0][2], default=None)
+def _values_off(columns: Sequence[ValueErrors]) -> str:
+    """The values of a column that are far too rare or too frequent, in words."""
+    most = max((column for column in columns if column.off), key=lambda column: column.off[0][2:], default=None)
     if most is None:
         return ""
-    low, high, real, rows = most.gone[0]
+    low, high, real, rows = most.off[0]
     value = most.written(high if math.isinf(low) else low)
     where = f"{value} or less" if math.isinf(low) else f"{value} or more" if math.isinf(high) else value
     there = f"{rows:,} of {most.rows:,} values are {where}, {real:,} of {most.real_rows:,} real ones"

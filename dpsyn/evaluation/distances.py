@@ -266,20 +266,29 @@ def _relation(p: Floats, q: Floats, n: int, k: int) -> tuple[float, float]:
     # That of the mean of (p - e)/e over rows on either side, and of what chance alone adds to both.
     spread = float((apart**2 * weights**2 * p).sum() - (apart * weights * p).sum() ** 2)
     error = math.sqrt(spread * (1 / n + 1 / k) + 2 * freedom / n**2 + freedom / (n * k)) / square
-    return math.sqrt(square), left if 1 - left > _ERRORS * error else 1.0
+    if 1 - left > _ERRORS * error:
+        return math.sqrt(square), left
+    # Of few rows that make all of it the standard error says little: their number does.
+    telling = (p * n > e * n + _SURE * np.sqrt(np.maximum(e * n, 1))) & (p > 2 * e)
+    rows, others = round(p[telling].sum() * n), round(q[telling].sum() * k)
+    gone = no_chance(np.array([rows, n - rows]), np.array([others, k - others]))[0]
+    return math.sqrt(square), left if gone else 1.0
 
 
-def gone(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int, int], ...]:
-    """Column, category, its real and its synthetic rows, where it is all but gone, and that is no chance."""
+def out_of_proportion(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int, int], ...]:
+    """Column, category, its real and its synthetic rows, where it is far too rare or too frequent by no chance.
+
+    The commonest first.
+    """
     found: list[tuple[str, str, int, int]] = []
     for j, attribute in enumerate(domain.attributes):
         if not attribute.is_binned:
             rows = real.counts((j,))
             others = np.bincount(synthetic[:, j], minlength=len(rows))
-            lost = np.flatnonzero(no_chance(rows, others))
-            labels = attribute.labels() if len(lost) else []
-            found += [(attribute.name, labels[code], int(rows[code]), int(others[code])) for code in lost]
-    return tuple(sorted(found, key=lambda each: -each[2]))
+            off = np.flatnonzero(no_chance(rows, others) | no_chance(others, rows))
+            labels = attribute.labels() if len(off) else []
+            found += [(attribute.name, labels[code], int(rows[code]), int(others[code])) for code in off]
+    return tuple(sorted(found, key=lambda each: -max(each[2] / real.n, each[3] / len(synthetic))))
 
 
 def no_chance(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -66,8 +67,8 @@ class ValueErrors:
             too few others.
         real_cells, cells: all cells, the empty ones, too.
         real_kurtosis, kurtosis: fourth moment about the mean, in deviations (3 of a normal law); NaN of a constant.
-        gone: from where to where hardly any value is left by no chance, with the real and the other rows there, most first:
-            of common values, and of the lowest and the highest hundredth of the real ones.
+        off: from where to where there are far too few values, or too many, by no chance, with the real and the other rows
+            there, most first: of common values, and of the lowest and the highest hundredth of either side.
     """
 
     column: str
@@ -90,7 +91,7 @@ class ValueErrors:
     cells: int = 0
     real_kurtosis: float = 3.0
     kurtosis: float = 3.0
-    gone: tuple[tuple[float, float, int, int], ...] = ()
+    off: tuple[tuple[float, float, int, int], ...] = ()
 
     @property
     def chance(self) -> float:
@@ -171,7 +172,7 @@ class ValueErrors:
         """Plain data, fit for JSON; what is not defined is None."""
         rest = None if self.rest is None else self.rest.to_dict()
         plain = asdict(self) | {"quantile_levels": QUANTILES, "rest": rest}
-        plain["gone"] = [[v if math.isfinite(v) else None for v in place] for place in self.gone]
+        plain["off"] = [[v if math.isfinite(v) else None for v in place] for place in self.off]
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
 
@@ -291,21 +292,25 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         largest,
         real_kurtosis=real_kurtosis,
         kurtosis=kurtosis,
-        gone=_gone(real, other),
+        off=_off(real, other),
     )
 
 
-def _gone(real: _Law, other: _Law) -> tuple[tuple[float, float, int, int], ...]:
+def _off(real: _Law, other: _Law) -> tuple[tuple[float, float, int, int], ...]:
     if not (real.n and other.n):
         return ()
-    low, high = np.searchsorted(real.reached[1:], (_END * real.n, (1 - _END) * real.n))
-    common = real.values[real.rows >= LEAST_COMMON * real.n]
-    found = []
-    for first, last in (*zip(common, common, strict=True), (-math.inf, real.values[low]), (real.values[high], math.inf)):
-        there, others = real.between(first, last), other.between(first, last)
-        if no_chance(np.array([there, real.n - there]), np.array([others, other.n - others]))[0]:
-            found.append((float(first), float(last), there, others))
-    return tuple(sorted(found, key=lambda place: -place[2]))
+    turned = [(low, high, here, there) for low, high, there, here in _fewer(other, real)]
+    return tuple(sorted([*_fewer(real, other), *turned], key=lambda place: -max(place[2] / real.n, place[3] / other.n)))
+
+
+def _fewer(law: _Law, other: _Law) -> Iterator[tuple[float, float, int, int]]:
+    """Where another law has far fewer rows than one: from, to, and how many each has."""
+    low, high = np.searchsorted(law.reached[1:], (_END * law.n, (1 - _END) * law.n))
+    common = law.values[law.rows >= LEAST_COMMON * law.n]
+    for first, last in (*zip(common, common, strict=True), (-math.inf, law.values[low]), (law.values[high], math.inf)):
+        here, there = law.between(first, last), other.between(first, last)
+        if no_chance(np.array([here, law.n - here]), np.array([there, other.n - there]))[0]:
+            yield float(first), float(last), here, there
 
 
 def common(values: Floats) -> list[float]:

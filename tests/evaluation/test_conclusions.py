@@ -185,12 +185,16 @@ def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None,
             (("kind", "fraud", 680, 0),),
             " 'fraud' of 'kind' is all but gone: 0 of 1,000 rows have it, 680 of 3,000 real ones.",
         ),
+        (
+            (("hiv", "yes", 14, 208),),
+            " 'yes' of 'hiv' is far too frequent: 208 of 1,000 rows have it, 14 of 3,000 real ones.",
+        ),
         ((("kind", "fraud", 1680, 9), ("town", "x", 99, 0)), "1,680 of 3,000 real ones (the commonest of 2 such)."),
     ],
 )
 def test_a_category_that_is_gone_is_told(gone: tuple[tuple[str, str, int, int], ...], said: str) -> None:
     made = report(0.01)
-    found = card(replace(made, release=replace(made.release, gone=gone)))["tables"]
+    found = card(replace(made, release=replace(made.release, off=gone)))["tables"]
     assert found[0] == "fair"
     assert found[1].endswith(said)
 
@@ -459,12 +463,13 @@ def test_a_target_that_no_model_can_learn_is_not_predicted() -> None:
     ("place", "said"),
     [
         ((5.0, 5.0, 450, 0), "0 of 5,000 values are 5, 450 of 5,000 real ones."),
+        ((0.0, 0.0, 0, 98), "98 of 5,000 values are 0, 0 of 5,000 real ones."),
         ((-np.inf, -2.5, 50, 1), "1 of 5,000 values are -2.5 or less, 50 of 5,000 real ones."),
         ((2.5, np.inf, 50, 0), "0 of 5,000 values are 2.5 or more, 50 of 5,000 real ones."),
     ],
 )
 def test_values_that_are_gone_are_told(place: tuple[float, float, int, int], said: str) -> None:
-    found = card(report(0.01, values=(replace(column("x", 0.01), gone=(place,)), column("y", 0.02))))["numbers"]
+    found = card(report(0.01, values=(replace(column("x", 0.01), off=(place,)), column("y", 0.02))))["numbers"]
     assert found[0] == "fair"
     assert found[1].endswith(f"by 2\N{NO-BREAK SPACE}%. But of 'x' {said}")
 

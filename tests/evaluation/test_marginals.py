@@ -18,9 +18,9 @@ from dpsyn.evaluation import distances
 from dpsyn.evaluation.distances import (
     choose_subsets,
     default_max_subsets,
-    gone,
     lost_relations,
     marginal_errors,
+    out_of_proportion,
     total_variation,
 )
 from dpsyn.solvers.coded import CodedRows
@@ -222,7 +222,10 @@ def test_a_category_is_all_but_gone_below_a_fifth_and_once_in_a_million(rows: in
     )
     real, synthetic = np.zeros((1000, 2), dtype=np.int32), np.zeros((1000, 2), dtype=np.int32)
     real[:rows, 0], synthetic[:others, 0] = 1, 1
-    assert gone(CodedRows(real, domain.shape), synthetic, domain) == ((("kind", "fraud", rows, others),) if told else ())
+    found = out_of_proportion(CodedRows(real, domain.shape), synthetic, domain)
+    assert found == ((("kind", "fraud", rows, others),) if told else ())
+    turned = out_of_proportion(CodedRows(synthetic, domain.shape), real, domain)
+    assert turned == ((("kind", "fraud", others, rows),) if told else ())
 
 
 def related(random: np.random.Generator, rows: int, strong: float) -> np.ndarray:
@@ -266,6 +269,17 @@ def test_a_rare_relation_without_exceptions_is_found_lost(n: int, share: float) 
     ((*_, strength, left),) = lost(real, np.stack([other[:, 0], random.permutation(other[:, 1])], axis=1), (4, 2))
     assert strength > 0.5
     assert abs(left) < 0.1
+
+
+@pytest.mark.parametrize(("rows", "told"), [(12, False), (21, True), (30, True), (60, True)])
+def test_a_relation_that_few_rows_make_is_found_lost_by_their_number(rows: int, told: bool) -> None:
+    """A second flag in the very rows of the first: of 3,000 so few that a standard error of what is left says nothing."""
+    real = np.zeros((3_000, 2), dtype=np.int64)
+    real[:rows] = 1
+    other = real.copy()
+    other[:, 1] = np.roll(other[:, 1], 500)
+    assert lost(real, real, (2, 2)) == ()
+    assert [abs(left) < 0.1 for *_, left in lost(real, other, (2, 2))] == [True] * told
 
 
 @pytest.mark.parametrize(("strong", "rows"), [(0.1, 5_000), (0.6, 30), (0.0, 5_000)])

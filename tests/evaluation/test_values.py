@@ -321,13 +321,24 @@ def test_common_values_and_ends_that_are_gone_are_found(lost, where) -> None:
     table = dpsyn.read_table(pd.DataFrame({"x": np.append(sample(0), [-50, 300])}))
     (found,) = value_errors(table, dpsyn.Table(pd.DataFrame({"x": lost(sample(1))}), table.domain))
     if where is None:
-        assert found.gone == ()
+        assert found.off == ()
     else:
-        ((low, high, real, rows),) = found.gone
+        ((low, high, real, rows),) = found.off
         assert all(wanted in (None, place) for wanted, place in zip(where, (low, high), strict=True))
         assert real > 75
         assert rows < 0.1 * real
-        assert found.to_dict()["gone"] == [[v if np.isfinite(v) else None for v in (low, high, real, rows)]]
+        assert found.to_dict()["off"] == [[v if np.isfinite(v) else None for v in (low, high, real, rows)]]
+
+
+@pytest.mark.parametrize(("value", "low"), [(0.0, 0.0), (-49.0, -np.inf), (299.0, np.inf)])
+def test_values_where_no_real_one_is_are_found(value: float, low: float) -> None:
+    random = np.random.default_rng(0)
+    table = dpsyn.read_table(pd.DataFrame({"x": np.append(random.normal(100, 20, 5_000).round(2), [-50, 300])}))
+    made = random.normal(100, 20, 5_000).round(2)
+    made[:100] = value
+    (found,) = value_errors(table, dpsyn.Table(pd.DataFrame({"x": made}), table.domain))
+    assert low in [end for low, high, *_ in found.off for end in (low, high)]
+    assert all(real <= 1 and rows >= 50 for *_, real, rows in found.off)
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(40, 130), (20, 1_000)])
