@@ -271,6 +271,8 @@ CALLS: dict[str, Call] = {
     "ideal_cube": Call(ideal_cube, {"p": 8}),
     "dp_cda_epsilon": Call(dp_cda_epsilon, {"noise_scale": 1.0, **_CDA, **_MORE, "tolerance": 0.1}),
     "dp_cda_noise_scale": Call(dp_cda_noise_scale, {"epsilon": 1.0, **_CDA, **_MORE, "tolerance": 0.1}),
+    "dp_cda_epsilon, published": Call(partial(dp_cda_epsilon, accountant="published"), {"noise_scale": 1.0, **_CDA}),
+    "dp_cda_noise_scale, published": Call(partial(dp_cda_noise_scale, accountant="published"), {"epsilon": 9.0, **_CDA}),
     "plan_order_of_mixture": Call(
         plan_order_of_mixture,
         {"epsilon": 1.0, "delta": 1e-3, "clip": 1.0, "class_counts": 8, "rows_per_class": 1, "orders": (2,), "dimension": 1},

@@ -11,6 +11,7 @@ takes σ_x as the experiments do, infinity means that labels are not noised. T `
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import cache
@@ -26,6 +27,7 @@ from dpsyn.privacy.spec import rounded_down, rounded_up
 
 REMARK_2_ORDERS = (8, 16, 32, 64, 512)
 _LARGEST_ATTACKED_CLASS = 10_000
+_LAST_TERM_ALONE = 300.0
 PUBLISHED_ORDERS = (3, 4)
 """The only Rényi orders at which the printed formula is real: from order 5 on it takes the root of a negative number."""
 
@@ -135,14 +137,15 @@ def _remedy(epsilon: float, limit: float, n: int) -> str:
 
 
 def _unit_order(order_of_mixture: int, sigma: float, clip_norm: float, label_sigma: float | None, delta: float) -> float:
-    """ε(α)/α = (2c²/σ_x² + 1/σ_y²)/l²."""
+    """ε(α)/α = (2c²/σ_x² + 1/σ_y²)/l², and no less than a normal double."""
     checked_multiplier(order_of_mixture, sigma, clip_norm, delta)
     labels = sigma if label_sigma is None else label_sigma
     if not labels >= 0:
         raise ParameterError("label_sigma", labels, "a number >= 0")
     if min(sigma, labels) * order_of_mixture < 1e-6:
         return math.inf
-    return (2 * (clip_norm / sigma) ** 2 + (1 / labels) ** 2) / order_of_mixture**2
+    unit = (2 * (clip_norm / sigma) ** 2 + (1 / labels) ** 2) / order_of_mixture**2
+    return max(unit, sys.float_info.min)
 
 
 def _rate(order_of_mixture: int, population: int, field: str) -> float:
@@ -158,7 +161,9 @@ def _subsampled_orders(rate: float, unit: float, largest: int, second: Callable[
     """
     moments = _log_moments(unit, largest + 1)
     log_rate = math.log(rate)
-    log_first = min(math.log(2) + 2 * unit, math.log(4) + math.log(math.expm1(2 * unit)) if unit < 300 else math.inf)
+    log_first = min(
+        math.log(2) + 2 * unit, math.log(4) + math.log(math.expm1(2 * unit)) if unit < _LAST_TERM_ALONE else math.inf
+    )
     log_roots: list[float] = []
     for order in range(2, largest + 1):
         if order >= 3:
@@ -171,8 +176,11 @@ def _subsampled_orders(rate: float, unit: float, largest: int, second: Callable[
 def _log_moments(unit: float, largest: int) -> Callable[[int], float]:
     """ln B(m) for even m ≤ ``largest``: B(m) = Σ_i (-1)^i C(m,i) e^{i(i-1)ε(1)} = E[(P/Q - 1)^m] > 0.
 
-    The sum loses about log10(1 + 2/ε(1)) digits for each unit of m, so decimals carry as many.
+    The sum loses about log10(1 + 2/ε(1)) digits for each unit of m, so decimals carry as many. From ε(1) = 300 on a double
+    holds nothing of its terms but the last.
     """
+    if unit >= _LAST_TERM_ALONE:
+        return lambda m: m * (m - 1) * unit
     digits = 40 + math.ceil((largest + 1) * math.log10(1 + 2 / unit))
     context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
     with localcontext(context):

@@ -96,6 +96,15 @@ def test_the_published_accountant_says_what_the_paper_says_and_less_than_is_true
     assert dp_cda_epsilon(published, *arguments) > 15
 
 
+def test_the_published_accountant_takes_noise_and_clips_of_any_size():
+    arguments = {"delta": DELTA, "order_of_mixture": 4, "class_counts": [30, 30], "rows_per_class": [3, 3]}
+    clips, scales = (1e9, 1e12, 1e100), (1e9, 1e170, 1e308)
+    found = [dp_cda_epsilon(2.0, clip=clip, accountant="published", **arguments) for clip in clips]
+    assert [epsilon / clip**2 for epsilon, clip in zip(found, clips, strict=True)] == pytest.approx([found[0] / 1e18] * 3)
+    found = [dp_cda_epsilon(scale, clip=1.0, accountant="published", **arguments) for scale in scales]
+    assert found == pytest.approx([math.log(1 / DELTA) / 3] * 3)
+
+
 def test_the_published_accountant_cannot_go_below_its_last_order():
     with pytest.raises(CalibrationError, match=r"3\.838"):
         dp_cda_noise_scale(3.8, DELTA, 4, 1.0, [6000] * 10, [6000] * 10, accountant="published")
