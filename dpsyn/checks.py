@@ -5,11 +5,13 @@ NumPy's scalars pass wherever Python's do. Truth values are no numbers.
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Integral, Real
+from pathlib import PureWindowsPath
 from typing import Any, NoReturn
 
 import numpy as np
@@ -93,6 +95,11 @@ def number(
     raise ParameterError(field, value, " ".join(["a finite number", " and ".join(limits)]).strip() + f"; {why}" * bool(why))
 
 
+def number_or_none(field: str, value: object) -> float | None:
+    """A finite number, or None where there is none."""
+    return None if value is None else number(field, value)
+
+
 def share(field: str, value: object) -> float:
     """A number below 1 and at least 1e-9: of a smaller part of a budget arithmetic makes nothing."""
     return number(field, value, 1e-9, below=1.0)
@@ -128,6 +135,15 @@ def text(field: str, value: object, why: str) -> str:
     return found
 
 
+def file_name(field: str, value: object) -> str:
+    """A text that names a file in any folder: it leads nowhere else, whatever the system."""
+    why = "a text that can be the name of a file"
+    found = text(field, value, why)
+    if found in ("", "..") or "\0" in found or PureWindowsPath(found).name != found:
+        raise ParameterError(field, value, why)
+    return found
+
+
 def instance(field: str, value: object, kind: type[Any], why: str, *, optional: bool = False) -> Any:
     """An object of a class; None too where it is optional."""
     if isinstance(value, kind):
@@ -157,6 +173,16 @@ def mapping(field: str, value: object, why: str) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         with suppress(Exception):  # whatever a class of the caller's raises
             return dict(value)
+    raise ParameterError(field, value, why)
+
+
+def facts(field: str, value: object) -> dict[str, Any]:
+    """A mapping that JSON can hold."""
+    why = "facts by their names: texts of Unicode, numbers, truth values, None, and lists and mappings of these"
+    found = mapping(field, value, why)
+    with suppress(TypeError, ValueError, RecursionError):
+        json.dumps(found, ensure_ascii=False).encode()
+        return found
     raise ParameterError(field, value, why)
 
 

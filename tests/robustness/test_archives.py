@@ -341,7 +341,7 @@ def test_a_damaged_experiment_is_set_aside(change: Callable[[dict[str, Any]], ob
     ("changes", "said"),
     [
         ({"seconds": "x"}, "seconds: expected a number"),
-        ({"key": "../../../../tmp/x"}, "is not that of a cell"),
+        ({"key": "../../../../tmp/x"}, "can be the name of a file"),
         ({"measures": [{"e": math.nan}]}, "measures[0]"),
         ({"measures": [{"e": 10**400}]}, "measures[0]"),
         ({"measures": [{"e": 1e155}]}, "measures = 1e+155 is not possible"),

@@ -244,7 +244,7 @@ def test_poison_is_not_stored_and_comparison_opens_for_every_later_visit(folder:
     finish_job(visit.button(key="runs_read").click().run())
     said = look(visit)
     assert "run 2 (1 · seconds): record.seconds: expected a number, got a text" in said
-    assert "is not that of a cell" in said
+    assert "can be the name of a file" in said
     assert [m.release.guarantee.status for m in visit.session_state["releases"] if m.name == "forged"] == ["stated"]
     new = {path for path in folder.parent.rglob("*") if path.is_file()} - kept
     assert new

@@ -98,9 +98,25 @@ def _new_key() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}"
 
 
-def _check_texts(made: object, *fields: str) -> None:
-    for name in fields:
-        checks.instance(name, getattr(made, name), str, "a text")
+def _moment(field: str, value: object) -> str:
+    """A date with a time, as a file is read back."""
+    why = "a date with a time, such as '2026-01-31T12:00:00+00:00'"
+    text = checks.text(field, value, why)
+    try:
+        checked(datetime, text)
+    except DataError as fault:
+        raise ParameterError(field, value, why) from fault
+    return text
+
+
+def _check(made: MadeRelease | Experiment) -> None:
+    """What both have."""
+    found = {
+        name: checks.text(name, getattr(made, name), "a text in Unicode") for name in ("name", "dataset", "fingerprint")
+    }
+    found |= {"when": _moment("when", made.when), "key": checks.file_name("key", made.key)}
+    for name, value in {**found, "number": checks.whole("number", made.number, 0)}.items():
+        object.__setattr__(made, name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,20 +153,24 @@ class MadeRelease:
     key: str = field(default_factory=_new_key)
 
     def __post_init__(self) -> None:
-        _check_texts(self, "name", "dataset", "fingerprint", "when", "key")
+        _check(self)
         checks.instance("release", self.release, Release, "what a mechanism returned")
         checks.instance("domain", self.domain, Domain, "a dpsyn.Domain, such as table.domain")
         checks.instance("config", self.config, Config, "settings of a mechanism, or None", optional=True)
-        checks.number("seconds", self.seconds, 0.0)
-        for part in self.seed if isinstance(self.seed, list) else [self.seed]:
-            checks.whole_or_none("seed", part, 0, checks.LARGEST_COUNT)
+        object.__setattr__(self, "seconds", checks.number("seconds", self.seconds, 0.0))
+        if self.seed is not None:
+            given = self.seed if isinstance(self.seed, list) else [self.seed]
+            seed = [checks.whole("seed", part, 0, checks.LARGEST_COUNT) for part in given]
+            if not (seed and self.release.seeded):
+                raise ParameterError("seed", self.seed, "None: only a demonstration has a seed")
+            object.__setattr__(self, "seed", seed if isinstance(self.seed, list) else seed[0])
         if self.measured is not None:
             why = f"what a comparison found: {', '.join(_Measured.__annotations__)}"
             found = checks.mapping("measured", self.measured, why)
             if not _Measured.__annotations__.keys() <= found.keys():
                 raise ParameterError("measured", found, why)
-            for name in ("when", "fingerprint"):
-                checks.instance("measured", found[name], str, why)
+            checks.text("measured", found["fingerprint"], why)
+            _moment("measured", found["when"])
             for number in checks.mapping("measured", found["measures"], why).values():
                 checks.instance("measured", number, Real, why)
             checked_lines("measured", found["references"])
@@ -192,9 +212,7 @@ class MadeRelease:
         """
         found = checked(_Run, entry)
         made, record, measured = found["record"], found["record"]["record"], found["record"].get("measured")
-        domain, seed, seeded = Domain.from_dict(entry["record"]["domain"]), made.get("seed"), record["demonstration"]
-        if seed is not None and not (seeded and min(seed if isinstance(seed, list) else [seed], default=-1) >= 0):
-            raise DataError(f"only a demonstration has a seed, which is of whole numbers from 0, not {seed!r}")
+        domain = Domain.from_dict(entry["record"]["domain"])
         if measured is not None:
             few_enough(measured["measures"])
         rows, names = rows_from_csv(found["rows"], domain), list(domain.names)
@@ -210,12 +228,12 @@ class MadeRelease:
                 diagnostics={},
                 mechanism=record["mechanism"],
                 settings=record["settings"],
-                seeded=seeded,
+                seeded=record["demonstration"],
                 name=made.get("name", ""),
                 config=claim.config,
                 domain=domain,
             ),
-            seed=seed,
+            seed=made.get("seed"),
             dataset=found["dataset"],
             domain=domain,
             seconds=checks.number("seconds", made.get("seconds", 0.0), 0.0),
@@ -260,13 +278,14 @@ class Experiment:
     key: str = field(default_factory=_new_key)
 
     def __post_init__(self) -> None:
-        _check_texts(self, "name", "dataset", "fingerprint", "when", "key")
+        _check(self)
         checks.instance("grid", self.grid, Grid, "an experiment, Grid(...)")
-        checks.instance("target", self.target, str, "the name of a column, or None", optional=True)
+        if self.target is not None:
+            self.target = checks.text("target", self.target, "the name of a column, or None")
         why = "numbers of columns"
         self.degrees = tuple(checks.whole("degrees", one, why=why) for one in checks.items("degrees", self.degrees, why))
         why = "names of models"
-        self.models = tuple(checks.instance("models", one, str, why) for one in checks.items("models", self.models, why))
+        self.models = tuple(checks.text("models", one, why) for one in checks.items("models", self.models, why))
         self.references = checked_lines("references", self.references)
         for result in checks.mapping("results", self.results, "results by the keys of their cells").values():
             checks.instance("results", result, CellResult, "results by the keys of their cells")

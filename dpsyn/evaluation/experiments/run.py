@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import signal
@@ -11,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from numbers import Real
 from typing import Any, Literal, get_args
+
+import pandas as pd
 
 from dpsyn import checks
 from dpsyn.domain import Domain
@@ -81,25 +83,27 @@ class CellResult:
     gigabytes: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("key", "label", "mechanism", "message"):
-            checks.instance(name, getattr(self, name), str, "a text")
-        checks.choice("status", self.status, get_args(Status))
-        checks.number("value", self.value)
-        checks.whole("repeat", self.repeat, 0)
-        for name in ("seconds", "processor", "gigabytes"):
-            checks.number(name, getattr(self, name), 0.0)
-        for name in ("asked", "guarantee", "settings"):
-            checks.mapping(name, getattr(self, name), "facts by their names")
+        found: dict[str, Any] = {"key": checks.file_name("key", self.key), "value": checks.number("value", self.value)}
+        found |= {
+            name: checks.text(name, getattr(self, name), "a text in Unicode") for name in ("label", "mechanism", "message")
+        }
+        found |= {"status": checks.choice("status", self.status, get_args(Status))}
+        found |= {"repeat": checks.whole("repeat", self.repeat, 0)}
+        found |= {name: checks.number(name, getattr(self, name), 0.0) for name in ("seconds", "processor", "gigabytes")}
+        found |= {name: checks.facts(name, getattr(self, name)) for name in ("asked", "guarantee", "settings")}
         for name, claim in (("asked", self.asked), ("guarantee", self.guarantee)):
             if self.asked and self.guarantee:
                 checks.number(name, claim.get("epsilon"), 0.0)
                 checks.number(name, claim.get("delta"), 0.0)
                 checks.choice(name, claim.get("neighbouring"), get_args(Neighbouring))
-        why = "numbers by their names, for every draw"
-        for draw in checks.items("measures", self.measures, why):
-            for measure, found in checks.mapping("measures", draw, why).items():
-                checks.instance("measures", measure, str, why)
-                checks.instance("measures", found, Real, why)
+        why, most = "numbers by their names, for every draw", checks.LARGEST_SCALE  # their squares are summed
+        draws = [checks.mapping("measures", draw, why) for draw in checks.items("measures", self.measures, why)]
+        found["measures"] = tuple(
+            {checks.text("measures", m, why): checks.number("measures", x, -most, most, why=why) for m, x in draw.items()}
+            for draw in draws
+        )
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
 
     @property
     def budget(self) -> str:
@@ -121,7 +125,9 @@ class CellResult:
         """The result of a cell before anything is known but how it ended."""
         checks.instance("cell", cell, Cell, "one of grid.cells()")
         known = (cell.key, cell.label, cell.config.name, cell.value, cell.repeat)
-        return cls(*known, status, message, cell.asked, settings=config_to_dict(cell.config))
+        # Rows and functions of one's own have no word in JSON but that of their type.
+        settings = json.loads(json.dumps(config_to_dict(cell.config), default=lambda value: type(value).__name__))
+        return cls(*known, status, message, cell.asked, settings=settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -141,8 +147,6 @@ class CellResult:
             Guarantee.from_dict(result.guarantee)
         for draw in result.measures:
             few_enough(draw)
-            for number in draw.values():  # their squares are summed
-                checks.number("measures", number, -checks.LARGEST_SCALE, checks.LARGEST_SCALE)
         return result
 
 
@@ -180,14 +184,20 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     except DpsynError as fault:
         return replace(result, status="failed", message=str(fault), seconds=time.perf_counter() - start)
     result = replace(result, processor=time.process_time() - processor, gigabytes=peak_memory() / 2**30)
-    measures = [flat_measures(evaluate(baseline.table, release.rows, baseline=baseline))]
+    measures = [_measured(baseline, release.rows)]
     for _ in range(cell.draws - 1):
         again = mechanism.redraw(generator, release)
         if again is None:
             break
-        measures.append(flat_measures(evaluate(baseline.table, again, baseline=baseline)))
+        measures.append(_measured(baseline, again))
     claim = release.guarantee.to_dict()
     return replace(result, guarantee=claim, measures=tuple(measures), seconds=time.perf_counter() - start)
+
+
+def _measured(baseline: Baseline, rows: pd.DataFrame) -> dict[str, float]:
+    """What is measured of rows, as far as a result can hold it."""
+    found = flat_measures(evaluate(baseline.table, rows, baseline=baseline))
+    return {measure: number for measure, number in found.items() if abs(number) <= checks.LARGEST_SCALE}
 
 
 def make_again(cell: Cell, table: Table, progress: Progress) -> Release:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -69,6 +70,9 @@ class Point:
         claimed_epsilon: of the releases; ``over_budget`` if it is above what the experiment asked for.
         failed: how many more runs were asked for here and ended without rows.
         other_neighbours: it protects a row that is replaced where one more or less was asked for.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     label: str
@@ -85,6 +89,19 @@ class Point:
     over_budget: bool
     failed: int = 0
     other_neighbours: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("label", "measure"):
+            checks.text(name, getattr(self, name), "a text in Unicode")
+        for name in ("value", "mean"):
+            checks.number(name, getattr(self, name))
+        for name in ("low", "high", "mechanism_deviation", "draw_deviation"):
+            checks.number_or_none(name, getattr(self, name))
+        for name in ("runs", "draws", "failed"):
+            checks.whole(name, getattr(self, name), 0)
+        checks.instance("claimed_epsilon", self.claimed_epsilon, Real, "a number")
+        for name in ("over_budget", "other_neighbours"):
+            checks.flag(name, getattr(self, name))
 
     @property
     def fair(self) -> bool:
@@ -228,6 +245,9 @@ class Crossing:
             ``high`` is None if its end never crosses: then more is needed than was tried. None, too, where a mean of a
             single run has no band.
         message: the answer in words.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     label: str
@@ -235,6 +255,12 @@ class Crossing:
     low: float | None
     high: float | None
     message: str
+
+    def __post_init__(self) -> None:
+        for name in ("label", "message"):
+            checks.text(name, getattr(self, name), "a text in Unicode")
+        for name in ("value", "low", "high"):
+            checks.number_or_none(name, getattr(self, name))
 
 
 def crossings(

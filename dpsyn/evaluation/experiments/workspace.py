@@ -105,10 +105,10 @@ class Workspace:
                 with suppress(FileNotFoundError):  # another visit has taken it over at the same time
                     old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
             for path in self._releases.glob("*.json"):
-                for archive in _load(path, _not_empty, found.set_aside):
-                    found.releases.extend(replace(made, key=path.stem) for made in archive.releases[:1])
+                for archive in _load(path, _keyed(path.stem), found.set_aside):
+                    found.releases.extend(archive.releases[:1])
             for path in self._experiments.glob("*/experiment.json"):
-                for archive in _load(path, _not_empty, found.set_aside):
+                for archive in _load(path, _keyed(path.parent.name), found.set_aside):
                     found.experiments.extend(_with_results(e, path, found.set_aside) for e in archive.experiments[:1])
         found.releases.sort(key=lambda made: (made.when, made.key))
         found.experiments.sort(key=lambda experiment: (experiment.when, experiment.key))
@@ -189,11 +189,17 @@ def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[
     return []
 
 
-def _not_empty(data: bytes) -> Archive:
-    found = read_archive(data)
-    if found.set_aside or not (found.releases or found.experiments):
-        raise DataError("; ".join(found.set_aside) or "it is empty")
-    return found
+def _keyed(key: str) -> Callable[[bytes], Archive]:
+    """Reads an export that is not empty; what it holds is named by where it lies."""
+
+    def read(data: bytes) -> Archive:
+        found = read_archive(data)
+        if found.set_aside or not (found.releases or found.experiments):
+            raise DataError("; ".join(found.set_aside) or "it is empty")
+        experiments = [replace(one, key=key) for one in found.experiments]
+        return Archive([replace(one, key=key) for one in found.releases], experiments, [])
+
+    return read
 
 
 def _with_results(experiment: Experiment, path: Path, set_aside: list[str]) -> Experiment:
@@ -203,7 +209,7 @@ def _with_results(experiment: Experiment, path: Path, set_aside: list[str]) -> E
     # Files of other names are of plans that it had before.
     files = [path.parent / "results" / f"{cell.key}.json" for cell in experiment.cells]
     found = [result for file in files for result in _load(file, read, set_aside)]
-    return replace(experiment, key=path.parent.name, results={result.key: result for result in found})
+    return replace(experiment, results={result.key: result for result in found})
 
 
 def _of_sqlite(path: Path, set_aside: list[str]) -> Iterator[MadeRelease | Experiment]:

@@ -49,6 +49,10 @@ def test_rows_come_back_as_they_were() -> None:
     pd.testing.assert_frame_equal(rows_from_csv(rows_to_csv(whole, AWKWARD), AWKWARD)[["codes"]], whole[["codes"]])
 
 
+UNNAMEABLE = ("", ".", "..", "a\0", "../x", "a\\b", "/x", "c:x", "\ud800")
+"""No names of files."""
+
+
 def kept(name: str = "noisy_reweighting") -> MadeRelease:
     table = load_sample("asia").take(np.arange(400))
     config = {
@@ -224,8 +228,8 @@ def test_more_rows_than_a_run_makes_and_settings_that_are_not_known_are_only_sta
         (lambda run: run["record"]["record"]["guarantee"].update(epsilon=-1), ">= 0"),
         (lambda run: run["record"]["record"]["guarantee"].update(status="certain"), "'certain'"),
         (lambda run: run["record"]["config"].update(colour=3), "colour"),
-        (lambda run: run["record"]["record"].update(demonstration=False), "a seed"),
-        (lambda run: run["record"].update(seed=[7, -1]), "whole numbers from 0"),
+        (lambda run: run["record"]["record"].update(demonstration=False), "only a demonstration has a seed"),
+        (lambda run: run["record"].update(seed=[7, -1]), "a whole number, at least 0"),
         (lambda run: run["record"].update(measured={"rows": 3}), "record.measured: object missing required field"),
         (lambda run: run["record"].update(measured=MEASURED | {"measures": {"error": "low"}}), "expected a number"),
         (lambda run: run["record"].update(measured=MEASURED | {"references": {"error": 1}}), "expected an object"),
@@ -326,13 +330,17 @@ def check_the_old_ones(found: Archive) -> None:
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1)),
+        *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1, "\ud800")),
+        *(("when", wrong) for wrong in ("", "yesterday", "2026-01-31")),
+        *(("key", wrong) for wrong in UNNAMEABLE),
+        *(("number", wrong) for wrong in (None, "x", math.nan, -1)),
         *((field, wrong) for field in ("release", "domain") for wrong in (None, {})),
-        *(("seed", wrong) for wrong in ("7", -1, 0.5, [1, -1], (1, 2))),
+        *(("seed", wrong) for wrong in ("7", -1, 0.5, [], [1, -1], (1, 2))),
         *(("seconds", wrong) for wrong in (None, -1.0, math.nan)),
         ("config", "mst"),
         *(("measured", wrong) for wrong in (1, [], {"a": 1})),
         *(("measured", MEASURED | {of: None}) for of in ("when", "fingerprint", "measures", "references")),
+        *(("measured", MEASURED | {of: "\ud800"}) for of in ("when", "fingerprint")),
         *(("measured", MEASURED | wrong) for wrong in ({"measures": {"e": "low"}}, {"references": {"e": 1}})),
     ],
 )
@@ -343,15 +351,26 @@ def test_a_release_of_something_else_is_refused(field: str, wrong: Any) -> None:
     assert caught.value.field == field
 
 
+def test_what_a_release_holds_is_plain_and_only_a_demonstration_has_a_seed() -> None:
+    made = replace(kept(), seed=np.int64(7), seconds=np.float32(0.5), number=np.int64(1))  # type: ignore[arg-type]
+    (back,) = read_archive(archive_text([made], [])).releases
+    assert (back.seed, back.seconds) == (7, 0.5)
+    with pytest.raises(ParameterError, match="only a demonstration has a seed"):
+        replace(made, release=replace(made.release, seeded=False))
+
+
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1)),
+        *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1, "\ud800")),
+        *(("when", wrong) for wrong in ("", "yesterday", "2026-01-31")),
+        *(("key", wrong) for wrong in UNNAMEABLE),
+        *(("number", wrong) for wrong in (None, "x", math.nan, -1)),
         *((field, wrong) for field in ("grid", "data") for wrong in ("x", {})),
         ("grid", None),
-        ("target", 1),
+        *(("target", wrong) for wrong in (1, "\ud800")),
         *(("degrees", wrong) for wrong in (None, 1, "12", (0,), (1.5,))),
-        *(("models", wrong) for wrong in (None, "trees", (1,))),
+        *(("models", wrong) for wrong in (None, "trees", (1,), ("\ud800",))),
         *(("references", wrong) for wrong in (None, {"e": 1}, {"e": {"a": "b"}})),
         *(("results", wrong) for wrong in (None, [], {"k": 1})),
     ],

@@ -28,6 +28,7 @@ from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 from tests.evaluation.experiments import fakes
+from tests.evaluation.experiments.test_archive import UNNAMEABLE
 
 SPEC = PrivacySpec(1.0)
 
@@ -248,11 +249,15 @@ ASKED = {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one"}
     ("field", "wrong"),
     [
         *((field, None) for field in ("key", "label", "mechanism", "value", "repeat", "status", "message", "seconds")),
+        *((field, "\ud800") for field in ("key", "label", "mechanism", "message")),
+        *(("key", wrong) for wrong in UNNAMEABLE),
+        *(("settings", {"a": wrong}) for wrong in (np.arange(3), {1}, "\ud800", {(1, 2): 3}, 10**5000)),
         *((field, wrong) for field in ("asked", "guarantee", "settings") for wrong in (None, 1, ["a"])),
         *((field, ASKED | wrong) for field in ("asked", "guarantee") for wrong in ({"epsilon": None}, {"delta": "0"})),
         *((field, {"a": 1}) for field in ("asked", "guarantee")),
         *((field, {"epsilon": 1.0, "delta": 0.0}) for field in ("asked", "guarantee")),
-        *(("measures", wrong) for wrong in (None, {"e": 1.0}, [1.0], [{"e": "low"}], [{1: 1.0}])),
+        *(("measures", wrong) for wrong in (None, {"e": 1.0}, [1.0], [{"e": "low"}], [{1: 1.0}], [{"\ud800": 1.0}])),
+        *(("measures", [{"e": wrong}]) for wrong in (math.nan, math.inf, 1e155)),
         *((field, -1) for field in ("repeat", "seconds", "processor", "gigabytes")),
         ("status", "well"),
         ("value", math.nan),
@@ -262,6 +267,7 @@ def test_a_result_of_something_else_is_refused(field: str, wrong: Any) -> None:
     cell = next(grid().cells())
     result = replace(CellResult.of(cell, "done"), asked=ASKED, guarantee=ASKED, measures=({"e": np.float64(1)}, {"e": 2}))
     assert result.budget == "on budget"
+    json.dumps(replace(result, repeat=np.int64(1), seconds=np.float32(1), measures=({"e": np.float32(1)},)).to_dict())
     with pytest.raises(ParameterError) as caught:
         replace(result, **{field: wrong})
     assert caught.value.field == field

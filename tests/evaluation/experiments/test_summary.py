@@ -72,6 +72,31 @@ def curve(means: list[float], half: float = 0.0) -> list[Point]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *((field, wrong) for field in ("label", "measure") for wrong in (None, 1, "\ud800")),
+        *((field, wrong) for field in ("value", "mean") for wrong in (None, "a", math.nan, math.inf)),
+        *((field, "a") for field in ("low", "high", "mechanism_deviation", "draw_deviation", "claimed_epsilon")),
+        *((field, math.nan) for field in ("low", "high", "mechanism_deviation", "draw_deviation")),
+        *((field, wrong) for field in ("runs", "draws", "failed") for wrong in (None, -1, 0.5)),
+        *((field, "no") for field in ("over_budget", "other_neighbours")),
+    ],
+)
+def test_a_point_of_something_else_is_refused(field: str, wrong: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        replace(curve([0.4])[0], **{field: wrong})
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(("field", "wrong"), [("label", "\ud800"), ("message", 1), ("value", math.nan), ("low", "a")])
+def test_a_crossing_of_something_else_is_refused(field: str, wrong: object) -> None:
+    (found,) = crossings(curve([0.4]), 0.3, "below")
+    with pytest.raises(ParameterError) as caught:
+        replace(found, **{field: wrong})
+    assert caught.value.field == field
+
+
 def test_a_crossing_between_two_values() -> None:
     (found,) = crossings(curve([0.4, 0.2, 0.1], half=0.05), 0.3, "below")
     # Errors are straight over their logarithm, as in the figure; the band's ends go from 0.35 to 0.15 and 0.45 to 0.25.

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpsyn.data.samples import load_sample
 from dpsyn.errors import DataError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace, read_archive
 from dpsyn.evaluation.experiments.archive import Archive
@@ -149,6 +150,29 @@ def test_what_is_no_file_is_set_aside(tmp_path: Path) -> None:
         "folder.json: it is no file",
         "pipe.json: it is no file",
     ]
+
+
+def test_a_file_whose_name_is_no_text_is_set_aside(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.keep(kept())
+    workspace.keep(planned())
+    (release,), (experiment,) = tmp_path.glob("releases/*"), tmp_path.glob("experiments/*")
+    latin = os.fsdecode(b"r\xe9sum\xe9")
+    shutil.copy(release, release.with_name(f"{latin}.json"))
+    shutil.copytree(experiment, experiment.with_name(latin))
+    found = workspace.read()
+    assert (len(found.releases), len(found.experiments)) == (1, 1)
+    assert len(found.set_aside) == 2
+    assert all("a text that can be the name of a file" in why for why in found.set_aside)
+
+
+def test_a_result_of_settings_that_json_has_no_word_for_is_kept(tmp_path: Path) -> None:
+    config = NoisyReweighting(reduced_space="public", public=load_sample("asia"))
+    experiment = replace(planned(), grid=Grid({"a": config}, PrivacySpec(1.0)))
+    workspace, made = Workspace(tmp_path), CellResult.of(next(experiment.grid.cells()), "refused", "no")
+    workspace.keep(experiment)
+    assert workspace.add_result(experiment, made)
+    assert made.settings["public"] == "Table"
 
 
 def test_a_later_version_and_a_broken_file_are_named_and_left_alone(tmp_path: Path) -> None:
