@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Integral, Real
 from pathlib import PureWindowsPath
+from types import UnionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -144,8 +145,8 @@ def file_name(field: str, value: object) -> str:
     return found
 
 
-def instance(field: str, value: object, kind: type[Any], why: str, *, optional: bool = False) -> Any:
-    """An object of a class; None too where it is optional."""
+def instance(field: str, value: object, kind: type[Any] | UnionType, why: str, *, optional: bool = False) -> Any:
+    """An object of a class, or of one of several; None too where it is optional."""
     if isinstance(value, kind):
         return value
     if value is None and optional:

@@ -25,7 +25,7 @@ def is_schema(data: bytes | str) -> bool:
     """Whether it is what :func:`schema_text` writes, and no description of another tool."""
     try:
         found = json.loads(data)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return True  # whatever it is, :func:`read_schema` says what is wrong
     return not isinstance(found, dict) or not found or isinstance(found.get("columns"), list)
 

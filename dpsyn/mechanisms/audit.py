@@ -108,7 +108,12 @@ def _check(config: object, kind: type, spec: object) -> None:
 
 
 def bits(columns: int) -> Domain:
-    """So many columns of truth values."""
+    """So many columns of truth values.
+
+    Raises:
+        ParameterError: it is no number of columns.
+    """
+    columns = checks.whole("columns", columns, 1, 10_000)
     return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(columns))
 
 
@@ -117,7 +122,12 @@ def small_tables(columns: int, rows: int, spec: PrivacySpec) -> tuple[Table, Tab
     becomes 1 everywhere, or such a row is added.
 
     That moves two cells of every table (one, where a row is added), and scores of the first column against those of others.
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
+    columns, rows = checks.whole("columns", columns, 1, 20), checks.whole("rows", rows, 1, 1_000_000)
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
     domain, codes = bits(columns), np.ones((rows, columns), dtype=np.int64)
     codes[:, 0] = codes[0] = 0
     ones = np.ones((1, columns), dtype=np.int64)
@@ -149,7 +159,6 @@ def audit_answers(
         ParameterError: an argument is out of range.
     """
     _check(config, Config, spec)
-    columns, rows = checks.whole("columns", columns, 1, 20), checks.whole("rows", rows, 1, 1_000_000)
     noise_factor = checks.scale("noise_factor", noise_factor)
     tables = small_tables(columns, rows, spec)
     mechanism = config.calibrate(spec, tables[0].domain, tables[0].n)
@@ -303,6 +312,8 @@ def audit_points(
     _check(config, Points, spec)
     n, picked = checks.whole("n", n, 1, 1_000_000), checks.whole("picked", picked, 1, n)
     noise_factor = checks.scale("noise_factor", noise_factor)
+    if profile is not None:
+        checks.function("profile", profile, "a function of the mechanism, or None")
     domain = Domain.of([Attribute("x", "numeric", lower=-1.0, upper=1.0, public=True)])
     mechanism = config.calibrate(spec, domain, n)
     assert isinstance(mechanism, OnPoints)

@@ -221,6 +221,8 @@ class Config(ABC):
             ParameterError: rows are no number of rows, or the target is no name.
         """
         checks.whole("rows", rows)
+        if target is not None:
+            checks.text("target", target, "the name of a column, or None")
         return cls()
 
     def fewer_rows(self, rows: int | None = None) -> Config | None:
@@ -344,7 +346,7 @@ class Mechanism(Shown, ABC):
 
     def claim(self, *, seeded: bool) -> Guarantee:
         """What a release will claim, with a given generator or without one."""
-        return self.guarantee.of_a_demonstration() if seeded else self.guarantee
+        return self.guarantee.of_a_demonstration() if checks.flag("seeded", seeded) else self.guarantee
 
     def calibrated(self) -> dict[str, Any]:
         """What calibration added (noise scales, number of rows, …), from public facts only."""
@@ -365,12 +367,26 @@ class Mechanism(Shown, ABC):
             **self.calibrated(),
         }
 
-    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+    def redraw(self, generator: np.random.Generator | None, release: Release) -> pd.DataFrame | None:
         """Rows drawn once more from what ``release`` has fitted, to tell the draw's error from that of the noise.
 
         For experiments: a second draw is not part of the release, and its privacy is not accounted for. None where noise
         and draw are one.
+
+        Args:
+            generator: draws the rows; None takes the system's entropy.
+            release: of this mechanism, with its diagnostics.
+
+        Raises:
+            ParameterError: they are something else.
         """
+        why = f"what {self.config.title} returned"
+        if checks.instance("release", release, Release, why).mechanism != self.config.name:
+            raise ParameterError("release", release, why)
+        return self._redraw(NoiseSource(generator).generator, release)
+
+    def _redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+        """The rows of :meth:`redraw`."""
         return None
 
     @abstractmethod

@@ -144,7 +144,7 @@ class OnCategories(Mechanism):
         rows = self.config.rows or self.public_rows
         return {} if rows is None else {"rows": rows}
 
-    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+    def _redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again from the same model."""
         model, encoding = release.diagnostics.get("model"), release.diagnostics.get("encoding")
         if model is None or encoding is None:

@@ -14,7 +14,7 @@ import pandas as pd
 from dpsyn import checks, escape
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.registry import MECHANISMS, offered
+from dpsyn.mechanisms.registry import JUDGED, offered
 from dpsyn.notation import counted, number, readable
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -78,18 +78,18 @@ def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) ->
             cannot use but the formulas can (floor = 0.6, say) is a condition that does not hold instead.
             No theorem has a setting of this name.
     """
-    checks.instance("stats", stats, DatasetStatistics, "a dpsyn.DatasetStatistics, such as table.statistics()")
-    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
-    judges = {name: judge for name in MECHANISMS if (judge := offered(name, "theorems:verdict")) is not None}
-    known = {setting for judge in judges.values() for setting in _settings_of(judge)}
+    known = {setting for name in JUDGED for setting in _settings_of(offered(name, "theorems:verdict"))}
     for name, value in settings.items():
         if name not in known:
             raise ParameterError(name, value, f"no theorem has such a setting; there are {', '.join(sorted(known))}")
-    return Feasibility(stats, spec, {name: verdict_of(name, stats, spec, **settings) for name in judges})
+    return Feasibility(stats, spec, {name: verdict_of(name, stats, spec, **settings) for name in JUDGED})
 
 
 def verdict_of(mechanism: str, stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) -> Verdict:
     """As :func:`feasibility`, on one mechanism that has a theorem; settings of others are left aside."""
+    checks.choice("mechanism", mechanism, JUDGED)
+    checks.instance("stats", stats, DatasetStatistics, "a dpsyn.DatasetStatistics, such as table.statistics()")
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
     judge = offered(mechanism, "theorems:verdict")
     taken = _settings_of(judge)
     own = {name: _of_kind(name, value, taken[name]) for name, value in settings.items() if name in taken}
@@ -119,10 +119,15 @@ def _of_kind(name: str, value: object, kind: Any) -> Any:
     return checks.number(name, value, 0.0, _LARGEST)
 
 
+def _checked(verdicts: Sequence[Feasibility]) -> list[Feasibility]:
+    why = "a list of what feasibility gives"
+    return [checks.instance("verdicts", found, Feasibility, why) for found in checks.items("verdicts", verdicts, why)]
+
+
 def side_by_side(verdicts: Sequence[Feasibility]) -> pd.DataFrame:
     """One line per dataset: its statistics, and what holds by how many orders of magnitude."""
     lines = []
-    for found in verdicts:
+    for found in _checked(verdicts):
         line = {
             "Data": found.stats.name,
             "p": f"{found.stats.p:,}",
@@ -146,9 +151,9 @@ NOT_FOR_PUBLICATION = (
 def verdict_json(verdicts: Sequence[Feasibility], settings: dict[str, Any], *, private: bool) -> str:
     """All verdicts, the settings and whether the statistics may be published, as JSON text."""
     document = {
-        "settings": settings,
-        "statistics_are_private_data": private,
-        "datasets": [verdict.to_dict() for verdict in verdicts],
+        "settings": checks.facts("settings", settings),
+        "statistics_are_private_data": checks.flag("private", private),
+        "datasets": [verdict.to_dict() for verdict in _checked(verdicts)],
     }
     return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
 
@@ -156,10 +161,11 @@ def verdict_json(verdicts: Sequence[Feasibility], settings: dict[str, Any], *, p
 def verdict_markdown(verdicts: Sequence[Feasibility], settings: dict[str, Any], *, private: bool) -> str:
     """All verdicts as a Markdown document: one section a dataset, one table a mechanism."""
     lines = ["# Feasibility of differentially private synthetic data", ""]
-    if private:
+    if checks.flag("private", private):
         lines += [f"> {NOT_FOR_PUBLICATION}", ""]
-    lines += [escape.markdown(readable(", ".join(f"{name} = {value}" for name, value in settings.items()))), ""]
-    for found in verdicts:
+    said = ", ".join(f"{name} = {value}" for name, value in checks.facts("settings", settings).items())
+    lines += [escape.markdown(readable(said)), ""]
+    for found in _checked(verdicts):
         stats = found.stats
         lines += [
             f"## {escape.markdown(stats.name)}",

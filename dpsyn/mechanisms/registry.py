@@ -50,7 +50,14 @@ def as_it_comes(name: str, table: AnyTable, target: str | None) -> Config | None
         name: registered.
         table: the rows.
         target: the column to predict; None comes back from a mechanism that needs one, without it.
+
+    Raises:
+        ParameterError: no mechanism has this name, there is no table, or the target is no name.
     """
+    from dpsyn import checks
+    from dpsyn.data.counted import AnyTable
+
+    checks.instance("table", table, AnyTable, "a dpsyn Table, which dpsyn.read_table(...) makes")
     rows = table.drawn.n
     config = config_class(name).as_it_comes(rows, target)
     unsaid = rows < table.n and getattr(config, "rows", rows) is None

@@ -2,8 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -53,16 +52,11 @@ def test_the_smallest_m_is_taken_unless_one_is_given() -> None:
 
 
 def test_side_by_side_all_conditions_that_fail_are_counted() -> None:
-    @dataclass
-    class Found(list[Verdict]):
-        stats: DatasetStatistics
-
     groups: tuple[Group, ...] = get_args(Group)
     failing = [Condition("c", "Label", "a", "T", "<=", 0.0, 1.0, group=group) for group in groups]
-    answer: Any = Found(ASIA)
-    answer.extend([Verdict("m", "All", tuple(failing), ""), Verdict("m", "None", (), "")])
-    answer.extend(Verdict("m", one.group, (one,), "") for one in failing)
-    (line,) = side_by_side([answer]).to_dict("records")
+    verdicts = [Verdict("m", "All", tuple(failing), ""), Verdict("m", "None", (), "")]
+    verdicts += [Verdict("m", one.group, (one,), "") for one in failing]
+    (line,) = side_by_side([Feasibility(ASIA, SPEC, {verdict.title: verdict for verdict in verdicts})]).to_dict("records")
     told = {"All": "✗ 3 fail", "None": "✓ all hold"} | dict.fromkeys(groups, "✗ 1 fail")
     assert {title: line[title].split(",")[0] for title in told} == told
 

@@ -6,11 +6,12 @@ Each argument of each call is replaced by every odd value in turn; Hypothesis re
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -26,27 +27,34 @@ from hypothesis import strategies as st
 
 import dpsyn
 from dpsyn.data.code_books import read_code_book
+from dpsyn.data.schema_file import is_schema
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError
 from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.experiments import (
     CellResult,
+    Experiment,
     Grid,
+    MadeRelease,
+    Point,
     Workspace,
     archive_text,
     config_from_dict,
     config_to_dict,
     crossings,
+    read_archive,
+    results_frame,
     run_grid,
     summarise,
 )
-from dpsyn.mechanisms.audit import audit_worst_case, bits
+from dpsyn.mechanisms.audit import audit_points, audit_worst_case, bits, small_tables
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
+from dpsyn.mechanisms.feasibility import side_by_side, verdict_json, verdict_markdown, verdict_of
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.mechanisms.records import verify
-from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.mechanisms.registry import MECHANISMS, as_it_comes, config_class
 from dpsyn.privacy import dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.privacy.audit import audit
 from dpsyn.privacy.noise import NoiseSource
@@ -195,6 +203,20 @@ class Call:
     arguments: dict[str, Any]
 
 
+def _kept(thing: Any, **given: Any) -> None:
+    """Make it anew, and use it: what is accepted is read back where it can be written."""
+    made = replace(thing, **given)
+    if isinstance(made, CellResult):
+        results_frame([made])
+        json.dumps(made.to_dict())
+    elif isinstance(made, Point):
+        crossings([made], 0.5, "below")
+    elif isinstance(made, MadeRelease | Experiment):
+        of_kind = [made] if isinstance(made, MadeRelease) else [], [made] if isinstance(made, Experiment) else []
+        found = read_archive(archive_text(*of_kind))
+        assert not found.set_aside, found.set_aside
+
+
 def _settings(kind: Any, **given: Any) -> dict[str, Any]:
     return {field.name: getattr(kind(**given), field.name) for field in fields(kind)}
 
@@ -240,6 +262,15 @@ RESULTS = run_grid(GRID, TABLE, degrees=(1,), backend="here")
 RUNS: dict[str, Any] = {"runs": 20, "confidence": 0.9, "generator": None}
 PUBLISHED = dpsyn.DPCDA.as_published("k", 2, 4).calibrate(SPEC, DOMAIN, TABLE.n)
 REWEIGHTING = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(2.0), bits(2), 2)
+VERDICTS = dpsyn.feasibility(CAR, SPEC)
+POINT = summarise(RESULTS, "1-way error, mean")[0]
+KEPT: dict[str, Any] = {
+    "CellResult": RESULTS[0],
+    "Point": POINT,
+    "Crossing": crossings([POINT], 0.5, "below")[0],
+    "Experiment": Experiment(1, "one", "rows", "f00", GRID, None, (1,), ()),
+    "MadeRelease": MadeRelease(1, "one", _calibrated("mwem")(np.random.default_rng(1), TABLE), 1, "rows", DOMAIN),
+}
 CLAIM = dpsyn.Guarantee(1.0, 0.0, "replace_one", "a source").to_dict()
 BOOK = read_code_book({"properties": {"x": {"type": "number"}, "k": {"type": "boolean"}, "c": {"enum": ["a", "b"]}}})
 
@@ -336,7 +367,31 @@ CALLS: dict[str, Call] = {
         audit_dp_cda, {"mechanism": _calibrated("dp_cda"), "pair": "label_change", "noise_factor": 1.0, **RUNS}
     ),
     "audit_published_dp_cda": Call(audit_published_dp_cda, {"mechanism": PUBLISHED, **RUNS}),
-    "audit_noisy_reweighting": Call(audit_noisy_reweighting, {"mechanism": REWEIGHTING, "noise_factor": 1.0, **RUNS}),
+    "audit_noisy_reweighting": Call(
+        audit_noisy_reweighting, {"mechanism": REWEIGHTING, "noise_factor": 1.0, "keep_bits": False, **RUNS}
+    ),
+    "audit_points": Call(
+        audit_points,
+        {"config": dpsyn.LocalPerturbation(rows=1), "spec": SPEC, "n": 1, "picked": 1, **RUNS},
+    ),
+    "bits": Call(bits, {"columns": 2}),
+    "small_tables": Call(small_tables, {"columns": 2, "rows": 2, "spec": SPEC}),
+    **{
+        f"{name}.redraw": Call(_calibrated(name).redraw, {"generator": None, "release": _calibrated(name)(None, TABLE)})
+        for name in ("private_sampling", "noisy_reweighting", "dp_cda", "mst", "dp_merf")
+    },
+    "claim": Call(_calibrated("mwem").claim, {"seeded": True}),
+    "epsilon_needed": Call(dpsyn.PrivateSampling().epsilon_needed, {"spec": SPEC, "domain": DOMAIN, "n": TABLE.n}),
+    "as_it_comes": Call(as_it_comes, {"name": "private_sampling", "table": TABLE, "target": None}),
+    "verdict_of": Call(verdict_of, {"mechanism": "mwem", "stats": CAR, "spec": SPEC}),
+    "side_by_side": Call(side_by_side, {"verdicts": [VERDICTS]}),
+    "verdict_json": Call(verdict_json, {"verdicts": [VERDICTS], "settings": {"degree": 2}, "private": True}),
+    "verdict_markdown": Call(verdict_markdown, {"verdicts": [VERDICTS], "settings": {"degree": 2}, "private": True}),
+    "is_schema": Call(is_schema, {"data": "{}"}),
+    **{
+        kind: Call(partial(_kept, one), {field.name: getattr(one, field.name) for field in fields(one)})
+        for kind, one in KEPT.items()
+    },
     "Guarantee.from_dict": Call(dpsyn.Guarantee.from_dict, {"data": CLAIM}),
     "Guarantee.from_dict, parts": Call(lambda **given: dpsyn.Guarantee.from_dict(given), CLAIM),
     "verify": Call(verify, {"record": _calibrated("mwem")(None, TABLE).record(), "domain": None}),
@@ -421,6 +476,16 @@ def test_what_is_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
         *(("rows", lambda rows=rows: BOOK.domain(rows)) for rows in (TABLE.frame, "rows.csv")),
         *(("name", lambda name=name: read(name=name, in_place=True)) for name in (math.nan, np.ones(2))),
         ("folder", lambda: Workspace(10**5000)),
+        ("keep_bits", lambda: audit_noisy_reweighting(REWEIGHTING, keep_bits="no")),
+        ("profile", lambda: audit_points(dpsyn.LocalPerturbation(rows=1), SPEC, profile=True)),
+        ("columns", lambda: bits(2**53 + 1)),
+        ("release", lambda: _calibrated("dp_merf").redraw(None, _calibrated("mst")(None, TABLE))),
+        ("seeded", lambda: _calibrated("mwem").claim(seeded="no")),
+        ("n", lambda: dpsyn.PrivateSampling().epsilon_needed(SPEC, DOMAIN, math.nan)),
+        ("value", lambda: GRID.counts_at("mine", "x")),
+        ("mechanism", lambda: verdict_of("mst", CAR, SPEC)),
+        ("private", lambda: verdict_markdown([VERDICTS], {}, private=pd.NA)),
+        *(("target", partial(config_class(name).as_it_comes, 4, math.nan)) for name in MECHANISMS),
         ("tables", lambda: dpsyn.NoisyReweighting(tables=RaisingSequence())),
         ("selection", lambda: dpsyn.PrivSyn(selection=RaisingSequence())),
         ("rows", lambda: dpsyn.DPCDA("k", rows=RaisingMapping())),

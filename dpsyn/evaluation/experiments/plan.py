@@ -166,7 +166,7 @@ class Grid:
 
     def counts_at(self, label: str, value: float) -> Sequence[float]:
         """The values at which a run counts: its cell's own, or all where the mechanism has no setting that varies."""
-        label = checks.text("label", label, "that of a mechanism")
+        label, value = checks.text("label", label, "that of a mechanism"), checks.number("value", value)
         return [value] if label not in self.configs or self._varies(self.configs[label]) else self.values
 
     def cells(self) -> Iterator[Cell]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET, CellResult, checked_results
@@ -93,10 +94,11 @@ class Point:
     def __post_init__(self) -> None:
         for name in ("label", "measure"):
             checks.text(name, getattr(self, name), "a text in Unicode")
-        for name in ("value", "mean"):
-            checks.number(name, getattr(self, name))
+        found: dict[str, float | None] = {name: checks.number(name, getattr(self, name)) for name in ("value", "mean")}
         for name in ("low", "high", "mechanism_deviation", "draw_deviation"):
-            checks.number_or_none(name, getattr(self, name))
+            found[name] = checks.number_or_none(name, getattr(self, name))
+        for name, number in found.items():
+            object.__setattr__(self, name, number)
         for name in ("runs", "draws", "failed"):
             checks.whole(name, getattr(self, name), 0)
         checks.instance("claimed_epsilon", self.claimed_epsilon, Real, "a number")
@@ -272,12 +274,14 @@ def crossings(
     logarithm of an error whose means, and the wish, are above 0.
 
     Raises:
-        ParameterError: a direction that is neither, or a wish that is not a number.
+        ParameterError: a direction that is neither, a wish that is not a number, or a logarithm of what is not above 0.
     """
     direction = checks.choice("direction", direction, ("below", "above"))
     wish, logarithmic = checks.number("wish", wish), checks.flag("logarithmic", logarithmic)
     why = "a list of points, as summarise gives them"
     points = [checks.instance("points", point, Point, why) for point in checks.items("points", points, why)]
+    if logarithmic and not all(point.value > 0 for point in points):
+        raise ParameterError("logarithmic", logarithmic, "False: a point has a value that is not above 0")
     found = []
     for label in dict.fromkeys(point.label for point in points):
         curve = sorted((p for p in points if p.label == label), key=lambda p: p.value)

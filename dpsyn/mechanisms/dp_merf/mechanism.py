@@ -138,7 +138,7 @@ class DPMERFMechanism(Mechanism):
         entry = ("sums of features", self.budget.total, self.noise_scale / UNIT)
         return {**({} if rows is None else {"rows": rows}), "classes": self.classes, **self.budget.ledger(entry)}
 
-    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+    def _redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again for the same noisy sums."""
         model = release.diagnostics.get("model")
         return None if model is None else self._rows(model, len(release.rows), generator)

@@ -243,7 +243,7 @@ class NoisyReweightingMechanism(Mechanism):
             diagnostics["points"] = all_points(self.domain.shape)
         return diagnostics
 
-    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+    def _redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again, drawn from the fitted density in the way of the release (``rounding``)."""
         kept = release.diagnostics.get("fit")
         if not isinstance(kept, _Kept):

@@ -65,7 +65,7 @@ def audit_noisy_reweighting(
     """
     why = "what dpsyn.NoisyReweighting(...).calibrate(...) returns"
     checks.instance("mechanism", mechanism, NoisyReweightingMechanism, why)
-    noise_factor = checks.scale("noise_factor", noise_factor)
+    noise_factor, keep_bits = checks.scale("noise_factor", noise_factor), checks.flag("keep_bits", keep_bits)
     replaced = mechanism.guarantee.neighbouring == "replace_one"
     part_of = _part_of(mechanism)
     if unheard := [part.name for i, part in enumerate(mechanism.ledger.parts) if i not in part_of]:

@@ -114,6 +114,7 @@ class PrivateSampling(Config):
     @classmethod
     def as_it_comes(cls, rows: int, target: str | None) -> PrivateSampling:
         """As many rows as the others release."""
+        super().as_it_comes(rows, target)
         return cls(rows=rows)
 
     def fewer_rows(self, rows: int | None = None) -> PrivateSampling:
@@ -176,6 +177,7 @@ class PrivateSampling(Config):
 
     def epsilon_needed(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[PrivateSampling, float] | None:
         """``rows`` draws, or n of them, and what they cost by the bounded ratio: k·ln(ceiling/floor)."""
+        n = check_request(spec, domain, n, None)
         rows = self.rows or n
         epsilon = bounded_ratio_epsilon(rows=rows, floor=self.floor, ceiling=self.ceiling)
         _, left = staged_before(self._share(), replace(spec, epsilon=1.0), with_calendar(domain), n)

@@ -149,7 +149,7 @@ class PrivateSamplingMechanism(Mechanism):
             diagnostics["note"] = IGNORES_DATA
         return rows, diagnostics
 
-    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+    def _redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again, drawn independently from h*; None where S was too large to be kept."""
         density, points, encoding = (release.diagnostics.get(name) for name in ("density", "points", "encoding"))
         if density is None or points is None or encoding is None:
