@@ -378,8 +378,11 @@ def advice(reports: Mapping[str, Report]) -> str:
         return f"No tables were measured of {listed(unknown, most=_NAMED)}: nothing is advised without them."
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
     # Of those whose tables are no worse than the closest ones, the closest with the fewest bad findings, then fair ones.
-    same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[found[ordered[0]]["tables"]]]
-    best = min(same, key=lambda name: sorted((_BADNESS[grade] for grade in found[name].values()), reverse=True))
+    nearest, reach = found[ordered[0]]["tables"], max(MIDDLE, _ALIKE * table_error(reports[ordered[0]]))
+    same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[nearest]]
+    same = [name for name in same if table_error(reports[name]) <= reach]
+    doubts = {**_BADNESS, "cannot be judged": _BADNESS["fair"]}
+    best = min(same, key=lambda name: sorted((doubts[grade] for grade in found[name].values()), reverse=True))
     grades, others = found[best], [name for name in ordered if name != best]
     if grades["tables"] == "bad":
         return f"None of these is close to the real rows: {_HELP}."
@@ -392,7 +395,11 @@ def advice(reports: Mapping[str, Report]) -> str:
     if others:
         closest = f"{best} is the best of these"
     elif grades["tables"] == "good":
-        closest = f"{best} is close to the real rows in tables of {_columns(_degree(reports[best]))}"
+        made = reports[best]
+        as_close = (
+            "close to the real rows" if table_error(made) <= MIDDLE else f"as close as {made.release.rows:,} real rows are"
+        )
+        closest = f"{best} is {as_close} in tables of {_columns(_degree(made))}"
     else:
         closest = f"{best} is to be used with care"
     if alike:

@@ -34,8 +34,8 @@ there are so many."""
 _BY_CHANCE, _HIDES = 2.0, 0.25
 """Standard errors of the difference of two laws that are put down to chance, and the allowance above which a column has too
 few values to be judged by more than its law."""
-_END = 0.01
-"""Share of the real values that is the lowest or the highest of them."""
+_END, _FEW = 0.01, 30
+"""Share of the values that is the lowest or the highest of them, and a number of them that is so, too."""
 _ERRORS = 3.0
 """Standard errors of shares and moments that are put down to chance."""
 
@@ -68,7 +68,7 @@ class ValueErrors:
         real_cells, cells: all cells, the empty ones, too.
         real_kurtosis, kurtosis: fourth moment about the mean, in deviations (3 of a normal law); NaN of a constant.
         off: from where to where there are far too few values, or too many, by no chance, with the real and the other rows
-            there, most first: of common values, and of the lowest and the highest hundredth of either side.
+            there, most first: of common values, and of the lowest and the highest hundredth and thirty of either side.
     """
 
     column: str
@@ -305,12 +305,16 @@ def _off(real: _Law, other: _Law) -> tuple[tuple[float, float, int, int], ...]:
 
 def _fewer(law: _Law, other: _Law) -> Iterator[tuple[float, float, int, int]]:
     """Where another law has far fewer rows than one: from, to, and how many each has."""
-    low, high = np.searchsorted(law.reached[1:], (_END * law.n, (1 - _END) * law.n))
     common = law.values[law.rows >= LEAST_COMMON * law.n]
-    for first, last in (*zip(common, common, strict=True), (-math.inf, law.values[low]), (law.values[high], math.inf)):
-        here, there = law.between(first, last), other.between(first, last)
-        if no_chance(np.array([here, law.n - here]), np.array([there, other.n - there]))[0]:
-            yield float(first), float(last), here, there
+    some = sorted((_END * law.n, float(min(_FEW, law.n // 2))), reverse=True)
+    low, high = (law.values[np.searchsorted(law.reached[1:], at)] for at in (np.array(some), law.n - np.array(some)))
+    ends = [(-math.inf, last) for last in low], [(first, math.inf) for first in high]
+    for places in (*([(value, value)] for value in common), *ends):
+        for first, last in places:
+            here, there = law.between(first, last), other.between(first, last)
+            if no_chance(np.array([here, law.n - here]), np.array([there, other.n - there]))[0]:
+                yield float(first), float(last), here, there
+                break
 
 
 def common(values: Floats) -> list[float]:

@@ -575,6 +575,12 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ({"A": report(0.0012), "B": report(0.0019)}, "and B about as good (one run each): take any of them"),
         ({"A": report(0.01), "B": report(0.021)}, "A is the best of these: take it"),
         ({"A": report({1: 0.01})}, "A is close to the real rows in tables of 1 column: take it"),
+        (
+            {"A": replace(report(0.3, 0.35), shuffled=of_mean(0.9))},
+            "A is as close as 1,000 real rows are in tables of two columns: take it",
+        ),
+        ({"A": report(0.15, 0.05), "B": TOO_FEW}, "A is the best of these, and B about as good"),
+        ({"A": report(0.09, 0.05), "B": report(0.3, 0.35)}, "A is the best of these: another mechanism"),
         ({"A": single(8)}, "in tables of 1 column; relations of columns were not measured: compare tables of two columns"),
         ({"A": report(0.0024, prediction=WORSE), "B": report(0.0093)}, "B is the best of these: take it, or"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.05)}, "A is the best of these; do not rely on its predictions"),
