@@ -162,7 +162,7 @@ def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     for offer in found:
         name = title(offer.name)
         if offer.name == best and not offer.refused and offer.error is not None:
-            name = f"**{name}** {':gray-badge[best of these]' if _is_poor(offer) else ':green-badge[recommended]'}"
+            name = f"**{name}** {':gray-badge[best that is known]' if _is_poor(offer) else ':green-badge[recommended]'}"
         if offer.refused:
             lines.append(f"| {name} | :gray[{escape.markdown(offer.refused)}] | – | – |")
             continue

@@ -126,10 +126,8 @@ def _tables(report: Report) -> Finding | None:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "bad"
         elif alone <= chance:
-            said += (
-                f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}, so "
-            )
-            said += "they cannot be judged"
+            said += f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}: "
+            said += "weak ones cannot be judged"
             grade = "cannot be judged" if grade == "good" else grade
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
@@ -318,7 +316,8 @@ def _numbers(report: Report) -> Finding | None:
     if not ruined:
         worst = max(told, key=lambda errors: errors.kolmogorov_smirnov - errors.chance)
         off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
-        said = "The column of numbers keeps its" if kept == 1 else f"All {kept} columns of numbers keep their"
+        every = "Both" if kept == _TWO else f"All {kept}"
+        said = "The column of numbers keeps its" if kept == 1 else f"{every} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
         torn = _values_off(told)
         grade: Grade = "fair" if torn or off else "good"
@@ -408,10 +407,8 @@ def advice(reports: Mapping[str, Report]) -> str:
     weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("bad", "fair"))
     if grades["tables"] == "cannot be judged":
         said = f"{closest}. " if others else ""
-        said += (
-            f"Tables of {_columns(_degree(reports[best]))} cannot tell whether relations are kept: in so many rows chance "
-        )
-        said += "makes as much of a difference."
+        said += f"Tables of {_columns(_degree(reports[best]))} cannot tell whether weak relations are kept: in so many rows "
+        said += "chance makes as much of a difference."
         todo = f"Do not rely on {' or '.join(weak)}" if weak else f"Take care with {' and '.join(doubtful)}"
         return f"{said} {todo}: {_HELP}." if weak or doubtful else said
     if weak:

@@ -597,7 +597,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": TOO_FEW},
-            "cannot tell whether relations are kept: in so many rows chance makes as much of a difference.",
+            "cannot tell whether weak relations are kept: in so many rows chance makes as much of a difference.",
         ),
         (
             {"A": replace(TOO_FEW, prediction=WORSE)},
