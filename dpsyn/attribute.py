@@ -232,7 +232,8 @@ class Attribute:
         Without a unit they are the edges.
         """
         if self.unit is None:
-            return np.linspace(self._low, self._high, self.bins + 1)
+            with np.errstate(over="ignore"):  # at the last edge, which is the upper bound whatever its multiple comes to
+                return np.linspace(self._low, self._high, self.bins + 1)
         (first, last), bins = self._range, self.effective_bins
         return np.array([first + i * (last - first + 1) // bins for i in range(bins + 1)], dtype=np.float64)
 

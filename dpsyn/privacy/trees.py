@@ -163,8 +163,8 @@ class Histogram:
         low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
         # Of parts with equal lower edges only the last one has room.
         found = np.searchsorted(low, values, side="right") - 1
-        closed = np.where(high == self.ends[1], np.nextafter(high, math.inf), high)
-        inside = (found >= 0) & (values < closed[found])
+        last = high == self.ends[1]
+        inside = (found >= 0) & ((values < high[found]) | (last[found] & (values == high[found])))
         return np.bincount(found[inside], minlength=low.size).astype(np.int64).reshape(len(edges), BRANCHES)
 
     def parts(self, levels: Sequence[Level], rows: float | None, deviation: float) -> Parts:

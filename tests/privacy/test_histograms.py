@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from itertools import combinations, pairwise, product
 
@@ -21,6 +22,7 @@ SPANS = [
     AGES,
     Attribute("gain", "numeric", lower=0, upper=99_999, bins=10, integer=True, public=True),
     Attribute("width", "numeric", lower=-1.5, upper=2.5, bins=3, public=True),
+    Attribute("endless", "numeric", lower=0, upper=sys.float_info.max, bins=3, public=True),
     Attribute("day", "date", lower=-40, upper=700, bins=7, public=True),
     Attribute("wide", "numeric", lower=-(2**52), upper=2**52, bins=3, integer=True, public=True),
     Attribute("uneven", "numeric", lower=1, upper=17, bins=3, integer=True, public=True),
@@ -125,7 +127,7 @@ def test_what_is_split_depends_on_the_noisy_counts_alone(attribute):
     """On every level, whether all values are in one part or there is one in each part that is counted."""
     column, grown = tree(attribute), []
     first, last = column.ends
-    everywhere = np.linspace(first, last, 7)
+    everywhere = np.linspace(first, last, 9)
     for values in (np.full(50, first), np.full(7, last), everywhere, np.repeat(everywhere, 100)):
         random = np.random.default_rng(5)
         levels = column.grown(
