@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -15,6 +14,7 @@ from dpsyn import checks
 from dpsyn.mechanisms.audit import Trial, bits
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling.certificates import largest_rows, loss_of_a_row
 from dpsyn.privacy.audit import Audit, Runs, Scores, audit
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -47,7 +47,8 @@ def audit_private_sampling(
     changed = [ones] if spec.neighbouring == "replace_one" else [0 * ones, ones]
     tables = [Table(pd.DataFrame(codes, columns=domain.names), domain) for codes in (0 * ones, np.concatenate(changed))]
     config = PrivateSampling(degree=1)
-    config = replace(config, rows=max(1, int(spec.epsilon / math.log(config.ceiling / config.floor))))
+    per_row = loss_of_a_row(config.floor, config.ceiling)
+    config = replace(config, rows=largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row) or 1)
     mechanism = config.calibrate(spec, domain, 1)
     rows = max(1, round(mechanism.rows / noise_factor))
 

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, theorem_4_1_log_cost
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, loss_of_a_row, theorem_4_1_log_cost
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.statistics import DatasetStatistics
@@ -162,7 +162,7 @@ class PrivateSamplingSetting:
         """ln of ε / ln(Δ/δ), the bounded-ratio certificate; inf at the degenerate ends, which ignore the data."""
         if self.is_valid and is_degenerate(self.floor, self.ceiling):
             return math.inf
-        return self.logs.epsilon - math.log(math.log(self.ceiling / self.floor))
+        return self.logs.epsilon - math.log(loss_of_a_row(self.floor, self.ceiling))
 
     @property
     def is_valid(self) -> bool:

@@ -16,6 +16,8 @@ from dpsyn import checks
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 
+_ROUNDING = 1e-15
+"""By how much a logarithm is larger than it comes out: rounding in it, or in k times it, cannot hide a loss."""
 IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."
 
 
@@ -39,14 +41,19 @@ def is_degenerate(floor: float, ceiling: float) -> bool:
     return floor >= 0.5 or ceiling - floor <= 1 + 1e-12
 
 
+def loss_of_a_row(floor: float, ceiling: float) -> float:
+    """ln(ceiling/floor), never less than it is, which is above 1."""
+    return math.log(ceiling / floor) * (1 + _ROUNDING)
+
+
 def bounded_ratio_epsilon(*, rows: int, floor: float, ceiling: float) -> float:
-    """k·ln(ceiling/floor), for every n, p, m and every pair of datasets; 0 at the two degenerate ends.
+    """k·ln(ceiling/floor) rounded up, for every n, p, m and every pair of datasets; 0 at the two degenerate ends.
 
     Proof: each draw's probability lies in [floor/m, ceiling/m] whatever the data, on a reduced space that does not
     depend on the data; k independent draws compose. At the degenerate ends h is uniform for every dataset.
     """
     check_box(floor, ceiling)
-    return 0.0 if is_degenerate(floor, ceiling) else rows * math.log(ceiling / floor)
+    return 0.0 if is_degenerate(floor, ceiling) else rows * loss_of_a_row(floor, ceiling)
 
 
 def largest_rows(*, epsilon: float, epsilon_per_row: float) -> int | None:
@@ -82,7 +89,7 @@ def box_for(*, epsilon: float, rows: int, floor: float, ceiling: float) -> tuple
     lows = [_rounded(low, math.ceil) for low in (floor, ceiling / ratio, middle)]
     highs = [_rounded(high, math.floor) for high in (ratio * lows[0], ceiling, ratio * lows[2])]
     for low, high in zip(lows, highs, strict=True):
-        fits = 0 < low < 0.5 and high - low > 1 + 1e-9 and rows * math.log(high / low) <= epsilon
+        fits = 0 < low < 0.5 and high - low > 1 + 1e-9 and rows * loss_of_a_row(low, high) <= epsilon
         if fits and math.isfinite(high):
             return low, high
     return None

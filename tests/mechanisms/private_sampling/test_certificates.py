@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
 from itertools import product
 
 import numpy as np
@@ -144,6 +145,25 @@ def test_boxes_that_are_not_possible(floor: float, ceiling: float, field: str) -
 def test_degenerate_ends_cost_nothing(floor: float, ceiling: float) -> None:
     assert is_degenerate(floor, ceiling)
     assert bounded_ratio_epsilon(rows=1000, floor=floor, ceiling=ceiling) == 0
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 1000])
+def test_the_stated_epsilon_is_no_less_than_the_logarithm_itself(rows: int) -> None:
+    """Half of the doubles that a logarithm comes out as are below it."""
+    random = np.random.default_rng(rows)
+    boxes = [
+        (0.01, 2.0),
+        (0.02, 1.5),
+        (0.125, 2.0),
+        *zip(random.uniform(1e-3, 0.4, 500), random.uniform(1.5, 9, 500), strict=True),
+    ]
+    for floor, ceiling in boxes:
+        exact = rows * (Decimal(ceiling) / Decimal(floor)).ln(Context(prec=40))
+        stated = bounded_ratio_epsilon(rows=rows, floor=floor, ceiling=ceiling)
+        assert exact <= Decimal(stated) <= exact * Decimal(1 + 2e-15)
+        assert (
+            largest_rows(epsilon=stated, epsilon_per_row=bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling)) == rows
+        )
 
 
 # The quotient's floor is one too few, and one too many.

@@ -280,7 +280,7 @@ def test_draws_follow_the_density() -> None:
 
 def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
     domain = categories(2, 2)
-    for epsilon, rows in [(3.0, 1), (3 * math.log(8), 3), (20.0, 9), (1e6, 50)]:
+    for epsilon, rows in [(3.0, 1), (bounded_ratio_epsilon(rows=3, floor=0.25, ceiling=2.0), 3), (20.0, 9), (1e6, 50)]:
         mechanism = PrivateSampling().calibrate(dpsyn.PrivacySpec(epsilon), domain, n=50)
         assert mechanism.calibrated()["rows"] == rows
         assert mechanism.guarantee.epsilon <= epsilon

@@ -11,8 +11,9 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.private_sampling import DEGENERATE_SOURCE, MOST_ROWS, RATIO_SOURCE, THEOREM_SOURCE, PrivateSampling
+from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon
 
-LN8 = math.log(2.0 / 0.25)
+LN8 = bounded_ratio_epsilon(rows=1, floor=0.25, ceiling=2.0)
 NUMBER = Attribute("x", "numeric", lower=0.0, upper=1.0, bins=4, public=True)
 
 
