@@ -161,7 +161,7 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
     length = math.sqrt(sum(part.count * part.weight * part.step**2 for part in moved))
     if length == 0:
         raise ParameterError("moved", tuple(moved), "at least one coordinate that moves")
-    by_zcdp = length / math.sqrt(2 * zcdp_rho(epsilon, delta))
+    by_zcdp = length / math.sqrt(2 * zcdp_rho(epsilon, delta)) * (1 + _ROUNDING)
     if delta < _SMALLEST_DELTA:
         return by_zcdp, "zcdp"
     scale = length / continuous_mu(epsilon, delta) * (1 + 1e-9)

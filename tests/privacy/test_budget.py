@@ -10,10 +10,10 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.budget import Budget, SingleRelease, last_release, single_release
-from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
 from tests.conformance.neighbours import Deaf
 
 CLOSE = 1 - Fraction(1, 10**11)
@@ -46,6 +46,26 @@ def test_parts_cost_no_more_than_is_asked_for_and_hardly_less(epsilon: float, ne
             assert gaussian.choice_cost(gaussian.choice_scale(float(spent), tables), tables) == pytest.approx(float(spent))
     release = single_release(PrivacySpec(epsilon), 3)
     assert CLOSE * Fraction(epsilon) < 3 / Fraction(release.scale) < Fraction(epsilon)
+
+
+DELTAS = (1e-300, 1e-101, 1e-40, 1e-20, 1e-9, 1e-3, 0.01, 0.011, 0.05, 0.3, 0.9)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 5.0, 60.0])
+def test_however_small_or_large_delta_is_no_more_is_spent(epsilon: float, delta: float) -> None:
+    spec = PrivacySpec(epsilon, delta)
+    budget = Budget.of(spec)
+    assert (budget.noise, budget.total) == ("gaussian", pytest.approx(zcdp_rho(epsilon, delta), rel=1e-9))
+    assert zcdp_delta(budget.total, epsilon) <= delta < 1.1 * zcdp_delta(1.1 * budget.total, epsilon)
+    for moved in (1, 2, 60):
+        once = single_release(spec, moved)
+        if once.noise == "laplace":
+            assert CLOSE * Fraction(epsilon) < Fraction(moved) / Fraction(once.scale) < Fraction(epsilon)
+        elif once.argument == "exact":
+            assert discrete_delta((Moved(moved),), once.scale, epsilon) <= delta
+        else:
+            assert zcdp_delta(once.cost, epsilon) <= delta
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])

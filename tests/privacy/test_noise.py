@@ -137,7 +137,26 @@ def test_a_score_that_is_a_scale_higher_is_e_times_as_likely_however_large_that_
         assert 0.55 < np.mean(draw(scores, 2**power, 400)) < 0.9  # e/(1 + e), within six standard deviations
 
 
-SCALES = (0.3, 1.0, 3.0, 4.0, 4.5, 8.0, 100.0, 12_345.0, 2.0**20, 2.0**39, 2.0**40, 2.0**45, 2.0**50)
+SCALES = (
+    1e-9,
+    1e-3,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    1.0,
+    3.0,
+    4.0,
+    4.5,
+    8.0,
+    100.0,
+    12_345.0,
+    2.0**20,
+    2.0**39,
+    2.0**40,
+    2.0**45,
+    2.0**50,
+)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +188,10 @@ def test_many_choices_toss_coins_of_the_gaps_and_the_scale_that_is_asked_for(mon
         return np.ones(len(gaps), dtype=bool)
 
     monkeypatch.setattr("dpsyn.privacy.noise.happens", tossed)
-    for scale in SCALES[1:]:
-        NoiseSource(None).exponential_choices(np.array([7, 10, 4]), int(scale), 5)
-    assert got == [({3, 0, 6}, int(scale)) for scale in SCALES[1:]]
+    whole = [int(scale) for scale in SCALES if scale >= 1]
+    for scale in whole:
+        NoiseSource(None).exponential_choices(np.array([7, 10, 4]), scale, 5)
+    assert got == [({3, 0, 6}, scale) for scale in whole]
 
 
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (3, 2)])
@@ -220,11 +240,25 @@ def test_values_go_to_the_nearest_step_of_the_grid(monkeypatch):
     assert noise_module.GAUSSIAN_ROUNDING >= 1000 * 2.0**-40
 
 
-def test_however_many_numbers_there_are_all_get_exact_noise(monkeypatch):
+def test_however_many_numbers_there_are_all_get_exact_noise_of_any_scale(monkeypatch):
     monkeypatch.setattr(noise_module, "_through", lambda measurement, values: values + 1)
-    for count in (1, 2_001, 2_000_001):
-        for draw in (source(False).discrete_laplace, source(False).discrete_gaussian):
+    for draw in (source(False).discrete_laplace, source(False).discrete_gaussian):
+        for count in (1, 2_001, 2_000_001):
             assert (draw(np.zeros(count, dtype=np.int64), 3.0) == 1).all()
+        for scale in SCALES:
+            assert (draw(np.zeros(7, dtype=np.int64), scale) == 1).all()
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize(
+    ("name", "pmf", "scale"), [("discrete_laplace", laplace_pmf, 0.2), ("discrete_gaussian", gaussian_pmf, 0.3)]
+)
+def test_noise_far_below_1_is_seldom_but_there(name, pmf, scale, seeded):
+    """Of numbers in a row, most come out as they are; the share that moves is that of the law."""
+    moved = int((getattr(source(seeded), name)(np.arange(COUNT), scale) != np.arange(COUNT)).sum())
+    of = [stats.binomtest(moved, COUNT, 1 - float(pmf(np.array(0), by * scale))).pvalue for by in (1, 1.3, 1 / 1.3)]
+    assert of[0] > 1e-6
+    assert max(of[1:]) < 1e-9
 
 
 @pytest.mark.parametrize("seeded", [True, False])
@@ -237,6 +271,17 @@ def test_however_many_scores_there_are_the_best_is_not_always_chosen(seeded):
         for chosen in (once, made.exponential_choices(scores, 9, 5).tolist()):
             assert len(set(chosen)) > 2  # which fails once in a million runs or less
             assert max(chosen) < count
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize("count", [200, 400, 1_001, 12_000])
+def test_among_many_scores_worse_ones_are_chosen_by_their_law_wherever_they_stand(count, seeded):
+    made, draws = source(seeded), 80
+    scores = np.random.default_rng(0).permutation(np.arange(count) % 2)
+    once = np.array([made.exponential_choice(scores, 1.0) for _ in range(draws)])
+    for chosen in (once, made.exponential_choices(scores, 1, draws)):
+        assert stats.binomtest(int(scores[chosen].sum()), draws, math.e / (1 + math.e)).pvalue > 1e-6
+        assert stats.binomtest(int((chosen < count / 2).sum()), draws, 0.5).pvalue > 1e-6
 
 
 def test_a_seed_is_not_a_generator():
