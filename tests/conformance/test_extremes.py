@@ -145,7 +145,7 @@ def check_prices(mechanism: Any, calls: list[Call], moved: list[tuple[float, flo
         noisy = [(int(count), call.scale) for (count, _), call in zip(moved, calls, strict=True) if call.kind == "gaussian"]
         base = mechanism.ledger.base if mechanism.config.name == "noisy_reweighting" else noisy[0][1]
         parts = [Moved(count, 1, round((base / scale) ** 2)) for count, scale in noisy]
-        assert 0.9 * delta < discrete_delta(parts, base, epsilon - prices[:, 0].sum()) <= delta
+        assert 0.9 * least * delta <= discrete_delta(parts, base, epsilon - prices[:, 0].sum()) <= delta
         return
     assert not any(call.kind == ("gaussian" if how == "pure" else "laplace") for call in calls)
     spent = prices[:, 0].sum() if how == "pure" else prices[:, 1].sum()

@@ -67,18 +67,23 @@ def test_scales_grow_as_their_formulas_say_without_an_end(name: str, delta: floa
     assert found == pytest.approx([found[0]] * len(counts), rel=1e-2 if name in ROWS or "DualQuery" in name else 1e-9)
 
 
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0, 200.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize("rounds", [2, 7, 50, 51, 100, 101, 102, 500, 1_000, 10_000])
-def test_all_rounds_of_dual_query_are_paid_for(rounds: int, delta: float) -> None:
-    mechanism = made(dpsyn.DualQuery(rounds=rounds, samples=3), delta)
-    until = rounds - 1
+def test_all_rounds_of_dual_query_are_paid_for(rounds: int, delta: float, epsilon: float, neighbouring: Any) -> None:
+    spec = dpsyn.PrivacySpec(epsilon, delta, neighbouring)
+    mechanism = dpsyn.DualQuery(rounds=rounds, samples=3).calibrate(spec, FEW, 1000)
+    until, budget, scale = rounds - 1, mechanism.budget, mechanism.choice_scale
+    counted = budget.noise_cost(mechanism._count_scale) if neighbouring == "add_remove" else 0.0
 
     def cost(scale: int) -> float:
-        """Of three choices by scores that move by 1, three by 2, and so on."""
+        """Of three choices by scores that move by 1, three by 2, and so on, after the count of rows."""
         squares = until * rounds * (until + rounds) // 6
-        return 3 * squares / (2 * scale**2) if delta else 3 * until * rounds / scale
+        return counted + (3 * squares / (2 * scale**2) if delta else 3 * until * rounds / scale)
 
-    assert cost(mechanism.choice_scale) <= mechanism.budget.total < cost(mechanism.choice_scale - 1)
+    assert cost(scale) <= budget.total
+    assert scale == 1 or budget.total < cost(scale - 1)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 5, 6, 7, 50, 1_000])

@@ -13,7 +13,8 @@ import pytest
 import dpsyn
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.mechanisms.registry import config_class
-from tests.conformance.neighbours import Deaf, alike, asked, remember_fits, run
+from tests.conformance.neighbours import Call, Deaf, alike, asked, remember_fits, run
+from tests.conformance.test_extremes import check_prices
 from tests.conformance.test_neighbours import SETTINGS, TIGHT, VARIANTS, part_spent
 
 MANY = 300_000
@@ -118,3 +119,139 @@ def test_two_points_are_a_diameter_apart_however_many_columns_they_have(kinds: t
     features = FeatureMap(domain)
     points = features.encode(dpsyn.Table(pd.DataFrame({name: ends for name, (_, ends) in columns.items()}), domain))
     assert features.diameter == pytest.approx(float(np.linalg.norm(points[0] - points[1])), rel=1e-12)
+
+
+def of_codes(name: str, *codes: int) -> list[dpsyn.Attribute]:
+    """A column for each number of codes."""
+    return [dpsyn.Attribute(f"{name}{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(codes)]
+
+
+Variant = tuple[str, dict[str, Any]]
+ANY: list[Variant] = [
+    *(("mwem", {"rounds": 2, "degree": degree}) for degree in (1, 2, 3)),
+    *(("mwem", {"rounds": 2, "degree": degree, "measured": "cells"}) for degree in (1, 3)),
+    *(("independent", {"degree": degree}) for degree in (1, 2, 3)),
+    ("mst", {}),
+    ("aim", {}),
+    ("privbayes", {"usefulness": 1e-6}),
+    ("privsyn", {"rounds": 1}),
+    ("dual_query", {"rounds": 3, "samples": 2}),
+    ("contingency", {"cells": "all"}),
+    ("noisy_reweighting", {}),
+]
+UNUSUAL: dict[str, tuple[dpsyn.Domain, list[Variant]]] = {
+    "few columns": (dpsyn.Domain.of(of_codes("c", 3, 2, 2)), [*ANY, ("dual_query", {"rounds": 210, "samples": 1})]),
+    "many tables": (dpsyn.Domain.of(of_codes("c", *[2] * 15)), ANY),
+    "many columns": (
+        dpsyn.Domain.of(of_codes("c", *[2] * 60)),
+        [
+            (name, settings)
+            for name, settings in ANY
+            if name in ("noisy_reweighting", *LONG) and settings.get("degree", 1) < 3
+        ],
+    ),
+    "many cells": (dpsyn.Domain.of(of_codes("c", 400, 350)), ANY),
+    "many pairs": (dpsyn.Domain.of(of_codes("c", *[3] * 24)), [("noisy_reweighting", {})]),
+    "many wide pairs": (dpsyn.Domain.of(of_codes("c", 2, *[40] * 7)), [("noisy_reweighting", {})]),
+}
+"""Just beyond where somebody might think that noise is too dear: as small as that can be."""
+ROWS = 64
+
+
+def tables_far_and_near(domain: dpsyn.Domain, neighbouring: str) -> tuple[list[dpsyn.Table], list[tuple[int, int]]]:
+    """Tables of which all must be answered alike, and which of them are neighbours."""
+    random = np.random.default_rng(0)
+    first, last = (
+        np.zeros((ROWS, len(domain)), dtype=np.int32),
+        np.tile(np.array(domain.shape, dtype=np.int32) - 1, (ROWS, 1)),
+    )
+    spread = random.integers(0, domain.shape, (ROWS, len(domain)), dtype=np.int32)
+    frames = [domain.decode(codes, random) for codes in (first, last, spread)]
+    found = []
+    for frame, other in zip(frames, [frames[1], frames[2], frames[0]], strict=True):
+        less = frame.iloc[1:]
+        found += [frame, less if neighbouring == "add_remove" else pd.concat([other.iloc[:1], less])]
+    tables = [dpsyn.Table(frame.reset_index(drop=True), domain) for frame in found]
+    return tables, [(0, 1), (2, 3), (4, 5)]
+
+
+def most_moved(calls: list[list[Call]], near: list[tuple[int, int]]) -> list[tuple[float, float]]:
+    """How many numbers of each call neighbours move at most, and how far: found, not known."""
+    found = []
+    for at, call in enumerate(calls[0]):
+        apart = [np.abs(calls[a][at].values - calls[b][at].values) for a, b in near]
+        if call.kind == "choice":
+            found.append((1.0, float(max(one.max() for one in apart))))
+        else:
+            power = 1 if call.kind == "laplace" else 2
+            found.append((float(max((one**power).sum() for one in apart)), 1.0))
+    return found
+
+
+def learned(noise: Deaf, mechanism: Any, table: dpsyn.Table) -> tuple[list[Call], pd.DataFrame]:
+    """As :func:`asked`, for noisy reweighting: what it makes its rows of, which takes longer."""
+    found = mechanism.measured(noise, table)
+    return noise.calls, pd.DataFrame({"sum": found.sums, "spread": found.spreads, "rows": found.rows})
+
+
+def check_all(config: Any, spec: dpsyn.PrivacySpec, domain: dpsyn.Domain, answers: tuple[int, int]) -> None:
+    """Whatever the rows are, questions and rows follow from the answers, and what neighbours move is paid for."""
+    mechanism, (tables, near) = config.calibrate(spec, domain, ROWS), tables_far_and_near(domain, spec.neighbouring)
+    reweighting = config.name == "noisy_reweighting"
+    found = [(learned if reweighting else asked)(Deaf(0, *answers), mechanism, table) for table in tables]
+    for calls, rows in found[1:]:
+        assert alike(found[0][0], calls)
+        pd.testing.assert_frame_equal(found[0][1], rows)
+    # Parts are paid for one by one, but those of noisy reweighting for what moves together.
+    for pairs in [[pair] for pair in near] if reweighting else [near]:
+        check_prices(mechanism, found[0][0], most_moved([calls for calls, _ in found], pairs), 0.0)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "neighbouring"), [(1.0, 0.0, "replace_one"), (0.2, 1e-5, "add_remove")])
+@pytest.mark.parametrize(
+    ("size", "name", "settings"), [(size, *one) for size, (_, every) in UNUSUAL.items() for one in every], ids=str
+)
+def test_at_unusual_sizes_all_follows_from_noise_that_is_paid_for(
+    size: str,
+    name: str,
+    settings: dict[str, Any],
+    epsilon: float,
+    delta: float,
+    neighbouring: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remember_fits(monkeypatch)
+    # Where n is a secret a large one is answered, so that models expect rows in many cells.
+    answers = (0, 30) if neighbouring == "replace_one" else (10**6, 10**5)
+    spec = dpsyn.PrivacySpec(epsilon, delta, neighbouring)
+    check_all(config_class(name)(rows=9, **settings), spec, UNUSUAL[size][0], answers)
+
+
+NUMBERS = dpsyn.Domain.of([*WIDE.attributes[:1], *WIDE.attributes[-2:]])
+
+
+@pytest.mark.parametrize(
+    ("share", "epsilon", "delta", "neighbouring"),
+    [
+        (1e-4, 5.0, 0.0, "replace_one"),
+        (1e-4, 1.0, 1e-5, "add_remove"),
+        (0.004, 0.7, 0.05, "replace_one"),
+        (0.004, 5.0, 0.0, "add_remove"),
+        (0.02, 3.0, 1e-40, "replace_one"),
+        (0.6, 200.0, 0.0, "add_remove"),
+        (0.99, 5.0, 0.3, "add_remove"),
+    ],
+)
+@pytest.mark.parametrize(("name", "settings"), [*VARIANTS, ("noisy_reweighting", {})], ids=str)
+def test_of_a_budget_of_any_size_all_parts_together_take_no_more(
+    name: str,
+    settings: dict[str, Any],
+    share: float,
+    epsilon: float,
+    delta: float,
+    neighbouring: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remember_fits(monkeypatch)
+    config = config_class(name)(rows=9, histogram_share=share, **SETTINGS.get(name, {}), **settings)
+    check_all(config, dpsyn.PrivacySpec(epsilon, delta, neighbouring), NUMBERS, (0, 30))

@@ -181,3 +181,18 @@ def test_rows_that_do_not_fit_into_memory_at_once_are_all_drawn_afresh():
             assert abs(part.mean() - mean * members.mean()) < 5 * deviation * scale / np.sqrt(len(part))
             assert part.std() == pytest.approx(deviation * scale, rel=5 / np.sqrt(2 * len(part)))
         assert len(np.unique(averages)) > 0.99 * rows
+
+
+@pytest.mark.parametrize("size", [50, 3_000, 40_000])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_rows_of_a_block_are_drawn_independently_however_large_a_class_is(variant, share, size):
+    """By the variance of averages of numbers -1 and 1, from row to row."""
+    rows, order = 60, max(1, round(share * size))
+    members = np.random.default_rng(0).choice([-1.0, 1.0], (size, 4))
+    blocks = averages_in_blocks(
+        members, order, rows, lambda averages: averages, np.random.default_rng(1), variant=variant, rate=share
+    )
+    found = np.concatenate([block for _, block in blocks])
+    each = share * size * (1 - share) if variant == "poisson" else order * (1 - order / size) * members.var()
+    assert 0.5 < (found.var(axis=0).mean() * order**2) / each < 1.7

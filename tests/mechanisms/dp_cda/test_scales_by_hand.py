@@ -263,3 +263,15 @@ def test_floating_point_counts_against_delta_where_averages_are_many_sigma():
     assert any("2.8e-08" in said or "2.7e-08" in said for said in mechanism.guarantee.assumptions)
     exact = replace(config, noise_sampler="exact").calibrate(dpsyn.PrivacySpec(10.0, 1e-9), domain.confirmed(), 2 * 10**6)
     assert exact.guarantee.status == "proven"
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 12, 13, 21, 60, 300])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_means_and_deviations_of_all_numbers_are_paid_for(numbers: int, neighbouring: Any) -> None:
+    """A record at all upper bounds, which takes the place of one at the lower ones or comes on top."""
+    up = np.concatenate([np.ones(numbers), np.ones(numbers)])
+    down = np.concatenate([-np.ones(numbers), np.ones(numbers)])
+    moved = np.linalg.norm(up - down) if neighbouring == "replace_one" else np.linalg.norm([*up, 1])
+    release = StandardRelease(numbers, 3.0, neighbouring)
+    assert release.sensitivity == pytest.approx(float(moved), rel=1e-12)
+    assert release.noise_scale >= 3.0 * release.sensitivity

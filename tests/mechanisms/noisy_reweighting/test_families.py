@@ -281,3 +281,22 @@ def test_a_function_that_stands_there_twice_costs_twice(neighbouring) -> None:
     once, twice = (FunctionFamily([lambda codes: codes[:, 0] / 2] * times, (3, 2)) for times in (1, 2))
     assert twice.l1(neighbouring) == 2 * once.l1(neighbouring) > 0
     assert twice.l2(neighbouring) == pytest.approx(math.sqrt(2) * once.l2(neighbouring))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("bits", [1, 5, 6, 7, 9])
+@pytest.mark.parametrize("wide", [0, 2])
+def test_two_rows_that_move_all_conjunctions_that_can_move_are_found_however_many_columns_there_are(wide, bits, degree):
+    """Wide columns hold different codes; of the bits some are 1 in both rows, the others in one: 0 or more in the second."""
+    family, found = ConjunctionFamily((3,) * wide + (2,) * bits, min(degree, wide + bits)), []
+    for both in range(bits + 1):
+        for second in {0, 1, (bits - both) // 2, bits - both}:
+            first = bits - both - second
+            if first < 0:
+                continue
+            rows = np.ones((2, wide + bits), dtype=np.int32)
+            rows[1, :wide] = 2
+            rows[0, wide + both : wide + both + second] = 0
+            rows[1, wide + both + second :] = 0
+            found.append(int(np.abs(family.sums(rows[:1]) - family.sums(rows[1:])).sum()))
+    assert family.l1() == max(found)

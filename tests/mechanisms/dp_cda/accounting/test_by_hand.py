@@ -211,3 +211,27 @@ def test_a_class_that_as_many_cover_as_are_chosen_is_left_out_and_no_more_are_me
 def test_the_multiplier_is_that_of_an_exchange_or_of_one_left_out() -> None:
     assert exact.noise_multiplier(order_of_mixture=6, sigma=0.5, clip_norm=0.75) == 2.0
     assert exact.noise_multiplier(order_of_mixture=6, sigma=0.5, clip_norm=0.75, variant="poisson") == 4.0
+
+
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+@pytest.mark.parametrize("many", [2, 7, 13, 40])
+def test_every_class_and_every_pair_of_classes_is_covered_however_many_there_are(many: int, variant: Any) -> None:
+    """No class covers another: the larger they are the more rows they make. Any may be the costliest."""
+    for factor in (1.2, 1.6):
+        counts = [round(1000 * 1.3**i) for i in range(many)]
+        classes = mixed_classes(9, counts, [round(20 * factor**i) for i in range(many)], variant)
+        for change, pairs in (("add_remove", ("remove", "add")), ("replace_same_class", ("replace", "swap"))):
+            found = dominating(classes, change, variant)
+            for pair in pairs if change == "add_remove" else (pairs[variant == "poisson"],):
+                listed = [part for (part,) in found if part.pair == pair]
+                assert all(any(p.rate >= c.lost and p.rows >= c.rows for p in listed) for c in classes)
+        found = dominating(classes, "label_change", variant)
+        for left, entered in permutations(classes, 2):
+            for out, into in (("remove", "add"), ("add", "remove")):
+                assert any(
+                    all(
+                        any(p.pair == pair and p.rate >= rate and p.rows >= rows for p in parts)
+                        for pair, rate, rows in ((out, left.lost, left.rows), (into, entered.gained, entered.rows))
+                    )
+                    for parts in found
+                )
