@@ -11,10 +11,15 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.mechanisms import points
+from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda
+from dpsyn.mechanisms.dp_merf.embedding import Features
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.mechanisms.registry import config_class
+from dpsyn.privacy.mixing.averaging import averages_in_blocks
 from tests.conformance.neighbours import Call, Deaf, alike, asked, remember_fits, run
-from tests.conformance.test_extremes import check_prices
+from tests.conformance.test_extremes import Answering, check_prices
 from tests.conformance.test_neighbours import SETTINGS, TIGHT, VARIANTS, part_spent
 
 MANY = 300_000
@@ -117,8 +122,8 @@ def test_two_points_are_a_diameter_apart_however_many_columns_they_have(kinds: t
     }
     domain = dpsyn.Domain.of(attribute for attribute, _ in columns.values())
     features = FeatureMap(domain)
-    points = features.encode(dpsyn.Table(pd.DataFrame({name: ends for name, (_, ends) in columns.items()}), domain))
-    assert features.diameter == pytest.approx(float(np.linalg.norm(points[0] - points[1])), rel=1e-12)
+    found = features.encode(dpsyn.Table(pd.DataFrame({name: ends for name, (_, ends) in columns.items()}), domain))
+    assert features.diameter == pytest.approx(float(np.linalg.norm(found[0] - found[1])), rel=1e-12)
 
 
 def of_codes(name: str, *codes: int) -> list[dpsyn.Attribute]:
@@ -227,7 +232,7 @@ def test_at_unusual_sizes_all_follows_from_noise_that_is_paid_for(
     check_all(config_class(name)(rows=9, **settings), spec, UNUSUAL[size][0], answers)
 
 
-NUMBERS = dpsyn.Domain.of([*WIDE.attributes[:1], *WIDE.attributes[-2:]])
+NUMBERS = dpsyn.Domain.of([*WIDE.attributes[:2], *WIDE.attributes[-2:]])
 
 
 @pytest.mark.parametrize(
@@ -255,3 +260,95 @@ def test_of_a_budget_of_any_size_all_parts_together_take_no_more(
     remember_fits(monkeypatch)
     config = config_class(name)(rows=9, histogram_share=share, **SETTINGS.get(name, {}), **settings)
     check_all(config, dpsyn.PrivacySpec(epsilon, delta, neighbouring), NUMBERS, (0, 30))
+
+
+@pytest.mark.parametrize("columns", [1, 20, 65, 200])
+def test_cells_outside_their_bounds_count_as_at_them_however_many_columns_there_are(columns: int) -> None:
+    domain = dpsyn.Domain.of(
+        dpsyn.Attribute(f"x{j}", "numeric", lower=0.0, upper=8.0, missing=j % 2 > 0, public=True) for j in range(columns)
+    )
+    for make in (
+        FeatureMap(domain).encode,
+        lambda table: Features.of(domain, 6, np.random.default_rng(0)).sums(table, np.arange(2), 2),
+    ):
+        outside, at = (
+            make(dpsyn.Table(pd.DataFrame(dict.fromkeys(domain.names, ends)), domain))
+            for ends in ([-1e6, 1e300], [0.0, 8.0])
+        )
+        np.testing.assert_array_equal(outside, at)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (40, 2), (200, 3), (2,) * 16, (3,) * 40, (40,) + (2,) * 20], ids=str)
+@pytest.mark.parametrize("numbers", [0, 1, 20])
+def test_a_row_moves_the_features_of_dp_merf_no_further_than_is_said_however_many_columns_it_has(
+    sizes: tuple[int, ...], numbers: int
+) -> None:
+    bounds = [dpsyn.Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(numbers)]
+    domain = dpsyn.Domain.of([*of_codes("c", *sizes), *bounds])
+    # A quarter of a wave from bound to bound for each number together: opposite waves at opposite ends.
+    features = Features(domain, np.full((numbers, 4), np.pi / 2 / max(numbers, 1)))
+    first, last = (
+        dpsyn.Table(
+            pd.DataFrame([[*(at * (size - 1) for size in sizes), *[float(at)] * numbers]], columns=domain.names), domain
+        )
+        for at in (0, 1)
+    )
+    here, there = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    one, other = features.sums(first, here, 2), features.sums(last, here, 2)
+    moved = max(np.linalg.norm(one - other), np.linalg.norm(one - features.sums(last, there, 2)))
+    assert 0.999 * moved <= 0.999 * features.sensitivity("replace_one") < moved
+    assert (
+        0.999 * np.linalg.norm(one) <= 0.999 * features.sensitivity("add_remove") < np.linalg.norm(one) * (1 + (not numbers))
+    )
+
+
+def on_points(name: str, columns: int) -> tuple[dpsyn.Domain, Any]:
+    """Numbers, some of them missing, beside a class of two values."""
+    numbers = (
+        dpsyn.Attribute(f"x{j}", "numeric", lower=0.0, upper=9.0, missing=j % 2 == 0, public=True) for j in range(columns)
+    )
+    domain = dpsyn.Domain.of([*numbers, *of_codes("y", 2)])
+    if name == "dp_cda":
+        return domain, dpsyn.DPCDA("y0", rows={0: 5, 1: 4}, order_of_mixture=2, scaling="private")
+    return domain, config_class(name)(rows=9, **({"order_of_mixture": 2, "size": 50} if name == "dp_mix" else {}))
+
+
+@pytest.mark.parametrize("columns", [3, 60])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("name", ["local_perturbation", "random_projection", "dp_mix", "dp_cda"])
+def test_rows_of_points_follow_from_the_noisy_points_however_many_columns_and_rows_there_are(
+    name: str, neighbouring: Any, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise answers with numbers of its own, whatever it is handed; so do noisy sizes of classes."""
+    sizes: list[Any] = []
+    monkeypatch.setattr(dp_cda.DPCDAMechanism, "noise_scale_for", lambda self, found: sizes.append(found) or 1.0)
+    for module in (points, dp_cda):
+        monkeypatch.setattr(module, "gaussian_noise", lambda *_, **__: lambda values: 0 * values + 0.25)
+    domain, config = on_points(name, columns)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5, neighbouring), domain, 10**7 if name == "dp_cda" else ROWS)
+    sizes.clear()
+    tables, _ = tables_far_and_near(domain, neighbouring)
+    if neighbouring == "add_remove":
+        tables.append(tables[0].take(np.zeros(5_000, dtype=np.int64)))
+    found = [mechanism._run(Answering(0, 10**9, 50), table, no_progress)[0] for table in tables]
+    for rows in found[1:]:
+        pd.testing.assert_frame_equal(found[0], rows)
+    assert all(one == sizes[0] for one in sizes)
+
+
+@pytest.mark.parametrize(("n", "rows"), [(6, 4_000), (6_000, 3), (6_000, 4_000)])
+def test_dp_cda_mixes_all_records_of_a_class_however_many_there_are_and_alike(
+    n: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed = []
+
+    def kept(members: Any, *arguments: Any, **more: Any) -> Any:
+        handed.append(len(members))
+        return averages_in_blocks(members, *arguments, **more)
+
+    monkeypatch.setattr(dp_cda, "averages_in_blocks", kept)
+    config = dpsyn.DPCDA("y0", rows={0: rows, 1: rows}, class_sizes=n, order_of_mixture=2)
+    domain, _ = on_points("dp_cda", 1)
+    table = dpsyn.Table(pd.DataFrame({"x0": [1.0, 2.0] * n, "y0": [0, 1] * n}), domain)
+    config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), domain, 2 * n)(np.random.default_rng(0), table)
+    assert handed == [n, n]
