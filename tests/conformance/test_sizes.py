@@ -14,6 +14,7 @@ import dpsyn
 from dpsyn.mechanisms import points
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda
+from dpsyn.mechanisms.dp_cda._budget import StandardRelease
 from dpsyn.mechanisms.dp_merf.embedding import Features
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.mechanisms.registry import config_class
@@ -334,6 +335,19 @@ def test_rows_of_points_follow_from_the_noisy_points_however_many_columns_and_ro
     for rows in found[1:]:
         pd.testing.assert_frame_equal(found[0], rows)
     assert all(one == sizes[0] for one in sizes)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 60])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_means_and_deviations_follow_from_noisy_sums_alone(neighbouring: Any, columns: int) -> None:
+    domain, _ = on_points("dp_cda", columns)
+    features, release = FeatureMap(domain), StandardRelease(columns, 1.0, neighbouring)
+    tables, _ = tables_far_and_near(domain, neighbouring)
+    first, *others = (release.run(Answering(0, -20, 60), features, table) for table in tables)
+    assert len(np.unique(first.centre)) > columns / 3
+    for found in others:
+        np.testing.assert_array_equal(found.centre, first.centre)
+        np.testing.assert_array_equal(found.spread, first.spread)
 
 
 @pytest.mark.parametrize(("n", "rows"), [(6, 4_000), (6_000, 3), (6_000, 4_000)])
