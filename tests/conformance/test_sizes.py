@@ -147,10 +147,16 @@ ANY: list[Variant] = [
     ("mwem", {"rounds": 2, "start_share": 0.3}),
     ("dp_merf", {"features": 20, "target": "c0"}),
 ]
+FAMILIES: list[Variant] = [
+    ("noisy_reweighting", {"statistics": statistics, "degree": degree, "allocation": allocation, "noise": "laplace"})
+    for statistics in ("walsh", "conjunctions", "contingency")
+    for degree in (1, 3)
+    for allocation in ("by_size", "equal")
+]
 UNUSUAL: dict[str, tuple[dpsyn.Domain, list[Variant]]] = {
     "few columns": (dpsyn.Domain.of(of_codes("c", 3, 2, 2)), ANY),
     "many rounds": (dpsyn.Domain.of(of_codes("c", 2, 2)), [("dual_query", {"rounds": 210, "samples": 1})]),
-    "many tables": (dpsyn.Domain.of(of_codes("c", *[2] * 15)), [one for one in ANY if one[0] != "aim"]),
+    "many tables": (dpsyn.Domain.of(of_codes("c", *[2] * 15)), [*(one for one in ANY if one[0] != "aim"), *FAMILIES]),
     "many tables and rounds": (dpsyn.Domain.of(of_codes("c", *[2] * 10)), [("aim", {})]),
     "many columns": (
         dpsyn.Domain.of(of_codes("c", *[2] * 60)),
