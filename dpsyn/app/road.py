@@ -180,6 +180,8 @@ def _is_poor(offer: Offer) -> bool:
 
 def expected(offer: Offer) -> str:
     """What a run is expected to do, in a sentence; empty where nothing is known of it."""
+    if offer.refused.startswith("not possible"):
+        return f"A run as it comes is {offer.refused}."
     if offer.refused:
         return f"{offer.refused[0].upper()}{offer.refused[1:]}."
     if offer.error is None:

@@ -12,7 +12,7 @@ import pytest
 import dpsyn
 from dpsyn.app import editor, share
 from dpsyn.app.columns import only_days
-from dpsyn.app.road import Offer, best_of, not_run, offers, offers_tables
+from dpsyn.app.road import Offer, best_of, expected, not_run, offers, offers_tables
 from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -63,7 +63,9 @@ def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     assert offered(table(30), 1.0)["mwem"].refused == "not possible for these columns"  # 2^30 possible rows
     assert "at most 4,194,304, because MWEM keeps a weight for each" in offered(table(30), 1.0)["mwem"].impossible
     assert not any(offer.impossible for offer in found.values())
-    assert offered(ASIA, 0.01)["dp_cda"].refused == "not possible at this ε and δ"  # counts lose more than all rows
+    refused = offered(ASIA, 0.01)["dp_cda"]  # counts lose more than all rows
+    assert refused.refused == "not possible at this ε and δ"
+    assert expected(refused) == "A run as it comes is not possible at this ε and δ."
     assert offered(table(1), 10.0)["dp_cda"].refused == "not possible for these columns"
     numbers = Domain.of([Attribute(name, "numeric", lower=0, upper=1, bins=4, public=True) for name in "xy"])
     full = dpsyn.Table(pd.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(0, 1, 40)}), numbers, "numbers")

@@ -226,6 +226,8 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     given = f"with noise {sigma}" if scale else "with enough noise"
     if setting.takes_balance_for_granted:
         given += f" {_balanced(setting)}"
+    elif setting.classes > 1:
+        given += " where class sizes are public"
     share = changed_by_noise(scale, setting.columns) if scale and setting.columns else 0.0
     if share >= _NOTICEABLE:
         least = f"{rounded_down(100 * share, 2)} %"

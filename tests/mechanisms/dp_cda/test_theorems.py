@@ -189,6 +189,10 @@ def test_the_headline_never_calls_unbounded_rows_good() -> None:
     assert said.level == "open"
     assert float(said.sentence.split("at least ")[1].split(" %")[0]) == pytest.approx(100 * share, rel=0.06)
     assert said.number.startswith("σ = ")
+    assert " where class sizes are public, " in said.sentence
+    guessed = verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000).headline
+    assert guessed is not None
+    assert "if the smallest class holds n/K" in guessed.sentence
     quiet = verdict(stats, PrivacySpec(1000.0, 1e-5), rows=1000, smallest_class=8000).headline
     assert quiet is not None
     assert quiet.number.startswith("σ = ")
