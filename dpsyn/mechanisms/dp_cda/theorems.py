@@ -221,7 +221,7 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     """No theorem is about the error, so nothing is promised of it."""
     missed = [c for c in found if not c.holds]
     if missed:
-        return Headline("—", f"Not private. Main obstacle: {missed[0].label[0].lower()}{missed[0].label[1:]}.", "bad")
+        return Headline("—", f'Not private: "{missed[0].label}" does not hold.', "bad")
     sigma = f"σ = {format_log(log_of(scale), 3, 'at_least')}" if scale else "σ not computed"
     given = f"with noise {sigma}" if scale else "with enough noise"
     if setting.takes_balance_for_granted:
