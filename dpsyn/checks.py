@@ -179,10 +179,10 @@ def mapping(field: str, value: object, why: str) -> dict[Any, Any]:
 
 def facts(field: str, value: object) -> dict[str, Any]:
     """A mapping that JSON can hold."""
-    why = "facts by their names: texts of Unicode, numbers, truth values, None, and lists and mappings of these"
+    why = "facts by their names: texts of Unicode, finite numbers, truth values, None, and lists and mappings of these"
     found = mapping(field, value, why)
     with suppress(TypeError, ValueError, RecursionError):
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
         return found
     raise ParameterError(field, value, why)
 

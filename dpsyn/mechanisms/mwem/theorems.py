@@ -126,6 +126,9 @@ def verdict(
         raise ParameterError("rounds", rounds, "at least 1")
     if not 0 < failure_probability < 1:
         raise ParameterError("failure_probability", failure_probability, "0 < failure_probability < 1")
+    name, promised = ("floor", floor) if accuracy is None else ("accuracy", accuracy)
+    if promised <= 0:
+        raise ParameterError(name, promised, "a finite number > 0")
     if not 1 <= degree <= stats.p:
         raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
     sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
