@@ -14,7 +14,7 @@ import pytest
 import dpsyn
 from dpsyn.app.releases import expectations
 from dpsyn.calendar import WithCalendar, agreeing, calendar_codes, with_calendar, without_calendar
-from dpsyn.errors import DomainError, InputError
+from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting.audit import worst_rows
 from dpsyn.mechanisms.noisy_reweighting.inside import Inside
@@ -222,6 +222,8 @@ def test_statistics_of_the_users_own_keep_no_weekday_and_say_so() -> None:
     table = working_days(60)
     config = dpsyn.NoisyReweighting(reduced_space="public", public=table)
     assert config.not_kept(table.domain)
+    with pytest.raises(ParameterError, match="domain"):
+        config.not_kept(None)  # type: ignore[arg-type]
 
 
 def test_what_is_shown_of_a_run_is_shown_with_what_is_added() -> None:

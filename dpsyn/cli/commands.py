@@ -433,7 +433,7 @@ def compare(
 
 @dpsyn.command()
 @click.argument("record", type=FileName())
-@schema_file
+@click.option("--schema", type=FileName(), help="The domain, where the record has none: nobody confirmed it as public.")
 @as_json
 @quiet
 def verify(record: str, schema: str | None, as_json: bool, quiet: bool) -> int:

@@ -204,8 +204,7 @@ def _worst_table(report: Report) -> str:
             said = f"; that of a fresh sample by {about}{percent(fresh[table])}" if table in fresh else ""
             if table in fresh and table in alone:
                 said += f"; without any relation by {percent(alone[table])}"
-            which = f"The worst table of {counted(degree, 'column')}, {listed(map(quoted, table))},"
-            return f" {which} is off by {percent(each[table])}{said}."
+            return f" Far beyond chance, that of {listed(map(quoted, table))} is off by {percent(each[table])}{said}."
     return ""
 
 

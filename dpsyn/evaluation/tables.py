@@ -168,7 +168,7 @@ def scores_table(reports: Reports) -> pd.DataFrame:
 
 def _worst(found: Prediction, score: Score) -> dict[str, Any]:
     group = found.worst_group(score)
-    if group is None:
+    if group is None or group.loss <= 0:
         return {}
     real = {"There, trained on real rows": round(group.real, 4)}
     return {"Loses most in": group.name, "Accuracy there": round(group.accuracy, 4), **real}

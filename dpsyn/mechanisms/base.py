@@ -236,6 +236,7 @@ class Config(ABC):
 
     def not_kept(self, domain: Domain) -> tuple[str, ...]:
         """Of what the domain asks to keep, what its rows will not have, in a sentence."""
+        checks.instance("domain", domain, Domain, "a dpsyn.Domain, such as table.domain")
         dates = [] if self.keeps_calendar else [quoted(a.name) for a in domain.attributes if a.keep]
         said = f"{self.title} does not keep the weekday or month of {listed(dates)}, though the domain asks for it."
         return (said,) if dates else ()

@@ -240,7 +240,8 @@ def _discrete_gaussian(generator: np.random.Generator, scale: float, count: int)
     while filled < count:
         ask = max(2 * (count - filled), 16)
         z = generator.geometric(success, ask) - generator.geometric(success, ask)
-        exponent = -((np.abs(z) - scale**2 / width) ** 2) / (2 * scale**2)
+        with np.errstate(over="ignore"):  # so far out that nothing is kept
+            exponent = -(((np.abs(z) - scale**2 / width) / scale) ** 2) / 2
         kept = z[generator.random(ask) < np.exp(exponent)][: count - filled]
         drawn[filled : filled + len(kept)] = kept
         filled += len(kept)

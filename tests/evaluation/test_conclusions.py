@@ -263,14 +263,14 @@ def of_tables(degree: int, ours: list[float], theirs: list[float] | None, drawn:
 def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample(degree: int) -> None:
     grade, said = card(of_tables(degree, [0.5, 0.6], [0.01, 0.6]))["tables"]
     assert grade == "fair"
-    assert f"The worst table of {degree} columns, {', '.join(map(repr, NAMES[:degree]))}, is off by 50" in said
+    assert f"Far beyond chance, that of {', '.join(map(repr, NAMES[:degree]))} is off by 50" in said
     assert card(of_tables(degree, [0.02, 0.6], [0.01, 0.6]))["tables"][0] == "good"
     # Where single tables deviate by more, as much is chance.
     few = of_tables(degree, [0.5, 0.6], [0.01, 0.6])
     assert few.fresh is not None
     for spread, told in ((0.122, True), (0.123, False)):
         found = card(replace(few, fresh=replace(few.fresh, spread=spread)))["tables"]
-        assert ("The worst table of" in found[1]) == told
+        assert ("Far beyond chance, that of" in found[1]) == told
 
 
 @pytest.mark.parametrize(("alone", "told"), [(0.095, True), (0.2, False), (0.01, True)])
@@ -280,7 +280,7 @@ def test_a_rare_relation_that_is_lost_is_told_beside_its_own_size(alone: float, 
     made = of_tables(2, [0.09, 0.3], [0.002, 0.3], held_out, n=30_000)
     single = FreshSample(1000, False, {2: dict(zip((NAMES[:2], NAMES[-2:]), (alone, 0.6), strict=True))}, 0.0, {})
     said = card(replace(made, release=replace(made.release, rows=30_000), shuffled=single))["tables"][1]
-    assert ("The worst table of 2 columns, 'sick', 'drug', is off by 9" in said) == told
+    assert ("Far beyond chance, that of 'sick', 'drug' is off by 9" in said) == told
     assert (f"that of a fresh sample by {'' if held_out else 'about '}0.2" in said) == told
 
 
@@ -504,7 +504,7 @@ def test_one_table_that_is_far_worse_than_any_of_a_fresh_sample(worst: float, fl
     beside = None if floor is None else closeness({2: 0.01, 3: floor})
     found = card(replace(made, release=release, fresh=None if beside is None else fresh(beside)))["tables"]
     assert found[0] == grade
-    said = f" The worst table of 3 columns, 'a', 'b', 'c', is off by {100 * worst:.0f}\N{NO-BREAK SPACE}%; that of a fresh"
+    said = f" Far beyond chance, that of 'a', 'b', 'c' is off by {100 * worst:.0f}\N{NO-BREAK SPACE}%; that of a fresh"
     assert (said in found[1]) == (grade == "fair")
 
 

@@ -287,6 +287,7 @@ def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
     assert a["Overlap, mean"] == pytest.approx(report.release.regression.mean_overlap, abs=1e-3)
     assert floor["Compared"] == FLOOR
     assert {"Loses most in", "Accuracy there"} <= set(scores_table({"a": report}))
+    assert "Loses most in" not in scores_table({"real": evaluate(REAL, REAL.frame, baseline=BASELINE)})
     assert "k-marginal score" in summary_table({"a": report})
     plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert plain["release"]["propensity"]["ratio"] == report.release.propensity.ratio

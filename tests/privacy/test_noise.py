@@ -82,6 +82,13 @@ def test_without_a_generator_the_key_is_of_the_systems_entropy(monkeypatch):
         assert drawn.tolist() == np.random.Generator(np.random.Philox(key=key)).integers(0, 2**62, 8).tolist()
 
 
+@pytest.mark.parametrize("scale", [1e-170, 1e-320, 1e-20])
+def test_noise_without_room_for_a_step_is_drawn_and_ends(scale: float) -> None:
+    values = np.array([1, 2, 3])
+    for name in ("discrete_laplace", "discrete_gaussian"):
+        assert (getattr(NoiseSource(np.random.default_rng(0)), name)(values, scale) == values).all()
+
+
 def test_draws_that_few_pass_are_made_in_several_rounds():
     # At this scale 0.46 of the candidates pass: the first round, of twice as many as are missing, is too few.
     noise = NoiseSource(np.random.default_rng(0)).discrete_gaussian(np.zeros(5_000, dtype=np.int64), 0.1)
