@@ -282,12 +282,13 @@ def out_of_proportion(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tup
     """
     found: list[tuple[str, str, int, int]] = []
     for j, attribute in enumerate(domain.attributes):
-        if not attribute.is_binned:
-            rows = real.counts((j,))
-            others = np.bincount(synthetic[:, j], minlength=len(rows))
-            off = np.flatnonzero(no_chance(rows, others) | no_chance(others, rows))
-            labels = attribute.labels() if len(off) else []
-            found += [(attribute.name, labels[code], int(rows[code]), int(others[code])) for code in off]
+        rows = real.counts((j,))
+        others = np.bincount(synthetic[:, j], minlength=len(rows))
+        off = no_chance(rows, others) | no_chance(others, rows)
+        if attribute.is_binned:  # bins are looked at value by value, but for the empty cells
+            off[: len(off) - attribute.missing] = False
+        labels = attribute.labels() if off.any() else []
+        found += [(attribute.name, labels[code], int(rows[code]), int(others[code])) for code in np.flatnonzero(off)]
     return tuple(sorted(found, key=lambda each: -max(each[2] / real.n, each[3] / len(synthetic))))
 
 

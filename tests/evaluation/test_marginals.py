@@ -228,6 +228,14 @@ def test_a_category_is_all_but_gone_below_a_fifth_and_once_in_a_million(rows: in
     assert turned == ((("kind", "fraud", others, rows),) if told else ())
 
 
+def test_empty_cells_of_numbers_that_are_gone_are_told_as_categories_are() -> None:
+    domain = Domain.of([Attribute("x", "numeric", lower=0, upper=1, bins=3, missing=True)])
+    real, synthetic = np.zeros((1000, 1), dtype=np.int32), np.ones((1000, 1), dtype=np.int32)
+    real[:40] = 3
+    assert out_of_proportion(CodedRows(real, domain.shape), synthetic, domain) == (("x", "(missing)", 40, 0),)
+    assert out_of_proportion(CodedRows(synthetic, domain.shape), real, domain) == (("x", "(missing)", 0, 40),)
+
+
 def related(random: np.random.Generator, rows: int, strong: float) -> np.ndarray:
     """Two columns of four and three codes, of which the second follows from the first in so many of the rows."""
     first = random.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])
