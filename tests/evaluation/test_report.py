@@ -181,7 +181,7 @@ def test_sampling_of_tables_is_said_and_shared() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame(generator.integers(0, 3, (60, 30)), columns=[f"c{j}" for j in range(30)])
     table = Table(frame, Domain.of([Attribute(c, "categorical", categories=(0, 1, 2)) for c in frame.columns]))
-    report = evaluate(table, frame[:20], holdout=table, max_subsets=100)
+    report = evaluate(table, frame[:20], holdout=table.take(np.arange(59)), max_subsets=100)
     assert report.notes == (
         "100 of 435 tables of 2 columns were compared, drawn at random",
         "100 of 4,060 tables of 3 columns were compared, drawn at random",
@@ -319,6 +319,12 @@ def test_another_sample_is_not_bad_with_or_without_held_out_rows() -> None:
             for degree, errors in made.marginals.items():
                 assert 0.75 * beside[str(degree)] < errors.mean < 1.25 * beside[str(degree)]
             assert conclusions(made)[0].grade in ("cannot be judged", "good")
+
+
+def test_the_rows_themselves_are_no_held_out_ones() -> None:
+    with pytest.raises(ParameterError, match=r"holdout.*other real rows") as caught:
+        evaluate(REAL, REAL.frame, holdout=REAL)
+    assert caught.value.field == "holdout"
 
 
 def test_a_few_rows_say_that_chance_does_everything() -> None:

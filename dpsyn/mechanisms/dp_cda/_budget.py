@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpsyn.errors import CalibrationError
 from dpsyn.mechanisms.dp_cda._checks import count_margin
 from dpsyn.mechanisms.feature_map import SMALLEST_SPREAD, FeatureMap, Standard
 from dpsyn.privacy.mixing.averaging import allowance
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 OVERSTATED_SHARE = 0.1
 """Share of δ for the event that privately estimated class sizes, less their margin, overstate a true one."""
+
+_SMALLEST_BETA = 1e-300
+"""Of that event: numbers of classes over it are still finite."""
 
 _ROUNDING = 1e-12
 """By how much the noise on counts is larger than it has to be: rounding in its scale cannot cost more than ε."""
@@ -113,15 +117,22 @@ class Budget:
 
     @classmethod
     def split(cls, config: DPCDA, spec: PrivacySpec, numbers: int, classes: int, *, counted: bool) -> Budget:
-        """The shares that the configuration asks for."""
-        first = config.count_share * spec.epsilon if counted else 0.0
-        beta = OVERSTATED_SHARE * spec.delta if counted and config.variant == "fixed_size" else 0.0
+        """The shares that the configuration asks for.
+
+        Raises:
+            CalibrationError: δ is so small that its share for class counts is no number to compute with.
+        """
+        first, margined = config.count_share * spec.epsilon if counted else 0.0, counted and config.variant == "fixed_size"
+        beta = OVERSTATED_SHARE * spec.delta if margined else 0.0
+        if margined and beta < _SMALLEST_BETA:
+            least = 2 * _SMALLEST_BETA / OVERSTATED_SHARE
+            raise CalibrationError(f"delta is too small for class counts to have a part of it: delta = {least:.2g} would do")
         scale = (2 if spec.neighbouring == "replace_one" else 1) / first * (1 + _ROUNDING) if counted else 0.0
         epsilon, delta = spec.epsilon - first, spec.delta - beta
         standard = None
         if config.scaling == "private" and numbers > 0:
             standard = standard_release(config.scaling_share * epsilon, delta, numbers, spec.neighbouring)
-        margin = count_margin(scale, classes, beta) if beta else 0
+        margin = count_margin(scale, classes, beta) if margined else 0
         return cls(first, beta, epsilon, delta, scale, margin, standard)
 
     def ledger(self, spec: PrivacySpec, averages: dict[str, Any]) -> list[dict[str, Any]]:

@@ -63,6 +63,13 @@ def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kin
     )  # the latter where δ is below what floating point takes
 
 
+@pytest.mark.parametrize("delta", [1e-308, 5e-324])
+def test_a_delta_without_a_part_for_class_counts_is_refused(delta: float) -> None:
+    with pytest.raises(CalibrationError, match="delta = 2e-299 would do"):
+        calibrate(1e4, delta)
+    assert calibrate(1e4, 2e-299).budget.overstated_probability > 0
+
+
 def test_a_margin_that_leaves_one_record_more_than_a_row_averages_is_enough() -> None:
     margin = calibrate().budget.count_margin
     assert calibrate(order_of_mixture=N - margin - 1).budget.count_margin == margin
