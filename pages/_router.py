@@ -3,12 +3,13 @@
 import streamlit as st
 
 from dpsyn.app import address, opened, share
-from dpsyn.kit import show
+from dpsyn.kit import show, visit
 
 st.set_page_config(page_title="dpsyn", page_icon=show.icon(), layout="wide")
 
 show.apply()
 address.admit()
+begins = not visit.has_dataset()
 taken = opened.take_file()
 share.take_over_data()
 start = st.Page("start.py", title="Start", icon=":material/home:", default=True)
@@ -26,7 +27,7 @@ page = st.navigation(
     ],
     position="top",
 )
-if page == start and (taken or share.names_data()):
+if page == start and begins and (taken or share.names_data()):
     address.go(data, keep=True)  # also with a link from the time when the data stood on the first page
 if page != start:
     share.keep_data_in_address()

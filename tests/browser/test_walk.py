@@ -207,6 +207,20 @@ def test_going_back_keeps_the_table_that_was_uploaded(page: Page, app_url: str) 
     expect(page.get_by_text("800 rows").first).to_be_visible(timeout=RUN)
 
 
+def test_going_back_to_the_first_page_stays_there_whatever_its_address_says(page: Page, app_url: str) -> None:
+    """The address of a page that is left may get the data first: then one step back from Learn is the first page with it."""
+    page.goto(app_url)
+    settled(page)
+    visit(page, "Learn")
+    expect(page).to_have_url(re.compile("lessons.data="), timeout=RUN)
+    for path in ("/?data=asia", "/lessons?data=asia"):
+        page.evaluate("path => history.pushState({}, '', path)", path)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Synthetic rows with proven privacy", level=1)).to_be_visible(timeout=RUN)
+    page.go_forward()
+    expect(page.get_by_role("heading", name="Learn", level=1)).to_be_visible(timeout=RUN)
+
+
 def test_going_back_keeps_the_settings(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/generator")
     budget = page.get_by_role("slider", name="ε (privacy budget)")

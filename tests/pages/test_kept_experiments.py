@@ -260,3 +260,21 @@ def test_an_experiment_with_data_that_makes_no_sense_is_set_aside(folder):
     found = read_archive(json.dumps(wrong))
     assert found.experiments == []
     assert "held_out = 2.0 is not possible" in found.set_aside[0]
+
+
+def test_an_import_adds_results_to_the_same_experiment_and_believes_no_claim(folder, open_page):
+    from dpsyn.evaluation.experiments.archive import archive_text
+
+    whole = archive_text([], Workspace(folder).read().experiments).encode()
+    next(folder.glob("experiments/*/results/*.json")).unlink()
+    part = archive_text([], Workspace(folder).read().experiments).encode()
+    app = open_page("data").switch_page("comparison.py").run()
+    for attempt, (data, toast, results) in enumerate(
+        [(part, "are new: 1.", 1), (whole, "1 were here already, which got 1 result more.", 2), (whole, "already.", 2)]
+    ):
+        app.file_uploader(key=f"runs_import_{attempt}").upload("runs.json", data, "application/json").run()
+        app = finish_job(app.button(key="runs_read").click().run())
+        assert toast in app.toast[0].value
+        (experiment,) = app.session_state["experiments"]
+        assert {result.guarantee["status"] for result in experiment.results.values()} == {"stated"}
+        assert len(experiment.results) == results

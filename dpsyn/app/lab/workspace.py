@@ -17,6 +17,7 @@ from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, arc
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, Archive
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.local import is_local
+from dpsyn.notation import counted
 
 _SHOWN = 5
 
@@ -165,18 +166,39 @@ def transfer() -> None:
 
 def _take_in(_context: Mapping[str, Any], found: Archive) -> None:
     """Take in what this visit has not yet, and say what that was."""
+    here = {_content(experiment): experiment for experiment in state.experiments()}
     new = _new(found, _content)
     for thing in new:
-        state.add(_marked(thing) if isinstance(thing, MadeRelease) else thing)
-    here = len(found.releases) + len(found.experiments) - len(new)
+        state.add(_marked(thing) if isinstance(thing, MadeRelease) else _stated(thing))
     said = f"Releases and experiments that are new: {len(new)}"
-    st.toast(said + (f"; {here} were here already." if here else "."), icon=":material/check:")
+    if known := len(found.releases) + len(found.experiments) - len(new):
+        said += f"; {known} were here already"
+    if results := sum(_continued(here[_content(one)], one) for one in found.experiments if _content(one) in here):
+        said += f", which got {counted(results, 'result')} more"
+    st.toast(f"{said}.", icon=":material/check:")
+
+
+def _continued(mine: Experiment, other: Experiment) -> int:
+    """How many results of cells that have none yet an experiment of this visit gets from the same one elsewhere."""
+    more = {key: result for key, result in _stated(other).results.items() if key not in mine.results}
+    if more:
+        state.change(mine, replace(mine, results={**mine.results, **more}))
+    return len(more)
 
 
 def _marked(made: MadeRelease) -> MadeRelease:
     claim = made.release.guarantee
     assumptions = tuple(dict.fromkeys((*claim.assumptions, FROM_A_FILE)))
     return replace(made, release=replace(made.release, guarantee=replace(claim, assumptions=assumptions)))
+
+
+def _stated(experiment: Experiment) -> Experiment:
+    """With runs whose claims are the file's, which nobody calibrates again."""
+    found = {
+        key: replace(one, guarantee={**one.guarantee, "status": "stated"}) if one.guarantee else one
+        for key, one in experiment.results.items()
+    }
+    return replace(experiment, results=found)
 
 
 def _content(thing: Kept) -> str:
