@@ -183,7 +183,8 @@ def facts(field: str, value: object) -> dict[str, Any]:
     found = mapping(field, value, why)
     with suppress(TypeError, ValueError, RecursionError):
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-        return found
+        if all(isinstance(name, str) for name in found):
+            return found
     raise ParameterError(field, value, why)
 
 

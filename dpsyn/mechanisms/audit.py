@@ -163,7 +163,9 @@ def audit_answers(
     tables = small_tables(columns, rows, spec)
     mechanism = config.calibrate(spec, tables[0].domain, tables[0].n)
     source, quiet, done = NoiseSource(how.get("generator")), _last_steps(mechanism, tables[0]), count_from()
-    runs, progress = how.get("runs", RUNS), how.pop("progress", None) or no_progress
+    runs, progress = how.get("runs", RUNS), how.pop("progress", None)
+    progress = no_progress if progress is None else progress
+    checks.function("progress", progress, checks.PROGRESS)
     how["generator"] = source.generator
 
     def told_apart(mine: Table, theirs: Table) -> float:

@@ -47,7 +47,7 @@ from dpsyn.evaluation.experiments import (
     run_grid,
     summarise,
 )
-from dpsyn.mechanisms.audit import audit_points, audit_worst_case, bits, small_tables
+from dpsyn.mechanisms.audit import audit_answers, audit_points, audit_worst_case, bits, small_tables
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
 from dpsyn.mechanisms.feasibility import side_by_side, verdict_json, verdict_markdown, verdict_of
@@ -487,6 +487,8 @@ def test_what_is_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
         ("accuracy", lambda: verdict_of("mwem", CAR, SPEC, accuracy=0)),
         ("floor", lambda: verdict_of("mwem", CAR, SPEC, floor=0)),
         ("settings", lambda: verdict_json([], {"epsilon": math.inf}, private=True)),
+        ("settings", lambda: verdict_json([], {1: 2, "1": 3}, private=True)),
+        ("progress", lambda: audit_answers(config_class("mst")(), SPEC, progress=[])),
         ("private", lambda: verdict_markdown([VERDICTS], {}, private=pd.NA)),
         *(("target", partial(config_class(name).as_it_comes, 4, math.nan)) for name in MECHANISMS),
         ("tables", lambda: dpsyn.NoisyReweighting(tables=RaisingSequence())),
