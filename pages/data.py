@@ -17,6 +17,7 @@ def take_sample() -> None:
     """Load the chosen sample."""
     chosen = st.session_state[visit.SAMPLE_KEY]
     if chosen:
+        st.session_state.pop(visit.FAULT_KEY, None)
         visit.use_sample(chosen)
 
 

@@ -227,7 +227,7 @@ def real_baseline(
     seed = int(generator.integers(2**31))
     seen, held = table.drawn, None if holdout is None else over(holdout.frame, table.domain, "holdout")
     if held is not None and _same(table, held):
-        raise ParameterError("holdout", held.name, "other real rows than the table's own, which say nothing of fresh ones")
+        notes.append("the held-out rows are the real rows themselves, so nothing that is said of fresh rows is true of them")
     if in_place:
         notes.append(_ABOUT_DRAWN.format(rows=seen.n, n=table.n, queries=_TABLES_OF_QUERIES))
         if held is None and seen.n > 1:

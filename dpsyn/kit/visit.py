@@ -184,8 +184,8 @@ def has_dataset() -> bool:
 
 
 def use(new: Dataset) -> None:
-    """Make this the session's dataset; what was said of runs on another one, and of a file that was refused, is over."""
-    for said in (OWN_LOST, "job_message", "job_note", FAULT_KEY):
+    """Make this the session's dataset; what was said of runs on another one is over."""
+    for said in (OWN_LOST, "job_message", "job_note"):
         st.session_state.pop(said, None)
     st.session_state["dataset"] = new
 
@@ -220,6 +220,7 @@ def use_upload(data: bytes, name: str) -> None:
 
 def _take_upload(_context: dict[str, Any], found: reading.Read) -> None:
     new = Dataset(table=found.table, full=found.full, notes=found.notes)
+    st.session_state.pop(FAULT_KEY, None)
     use(replace(new, target=new.classes[-1] if new.classes else None))
 
 

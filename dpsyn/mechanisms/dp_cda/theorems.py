@@ -223,19 +223,16 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     if missed:
         return Headline("—", f'Not private: "{missed[0].label}" does not hold.', "bad")
     sigma = f"σ = {format_log(log_of(scale), 3, 'at_least')}" if scale else "σ not computed"
-    given = f"with noise {sigma}" if scale else "with enough noise"
-    if setting.takes_balance_for_granted:
-        given += f" {_balanced(setting)}"
-    elif setting.classes > 1:
-        given += " where class sizes are public"
+    public = " if class sizes are public" if setting.classes > 1 else ""
+    given = f" {_balanced(setting)}" if setting.takes_balance_for_granted else public
     share = changed_by_noise(scale, setting.columns) if scale and setting.columns else 0.0
     if share >= _NOTICEABLE:
-        least = f"{rounded_down(100 * share, 2)} %"
-        words = f"which alone changes at least {least} of yes/no values. No theorem bounds the error."
-        return Headline(sigma, f"Private {given}, {words}", "open")
+        words = f"The noise changes at least {rounded_down(100 * share, 2)} % of yes/no values; no theorem bounds the error."
+        return Headline(sigma, f"Private{given}. {words}", "open")
+    given = (f" with noise {sigma}" if scale else " with enough noise") + given
     order = setting.order_of_mixture
     blurred = f": each row averages {order} records, which blurs relations between columns" if order > 1 else ""
-    return Headline(sigma, f"Private {given}, but no theorem bounds the error{blurred}.", "open")
+    return Headline(sigma, f"Private{given}, but no theorem bounds the error{blurred}.", "open")
 
 
 def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:

@@ -189,7 +189,7 @@ def test_the_headline_never_calls_unbounded_rows_good() -> None:
     assert said.level == "open"
     assert float(said.sentence.split("at least ")[1].split(" %")[0]) == pytest.approx(100 * share, rel=0.06)
     assert said.number.startswith("σ = ")
-    assert " where class sizes are public, " in said.sentence
+    assert " if class sizes are public. " in said.sentence
     guessed = verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000).headline
     assert guessed is not None
     assert "if the smallest class holds n/K" in guessed.sentence
