@@ -111,7 +111,7 @@ if st.button("in the page"):
 
 
 def identifier_of(page: Page, place: str) -> str:
-    """Of the error that a button makes, pressed again where a page that writes its address runs once more and takes it away."""
+    """Of the error that a button makes; pressed again where its page runs once more and takes the box away."""
     for _ in range(5):
         page.get_by_role("button", name=place).click(timeout=RUN)
         for _ in range(100):
