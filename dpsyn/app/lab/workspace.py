@@ -173,17 +173,19 @@ def _take_in(_context: Mapping[str, Any], found: Archive) -> None:
     said = f"Releases and experiments that are new: {len(new)}"
     if known := len(found.releases) + len(found.experiments) - len(new):
         said += f"; {known} were here already"
-    if results := sum(_continued(here[_content(one)], one) for one in found.experiments if _content(one) in here):
-        said += f", which got {counted(results, 'result')} more"
+    got = 0
+    for one in found.experiments:
+        which = _content(one)
+        if which in here:  # cells that have no result yet get the file's, which may have the experiment twice
+            mine = here[which]
+            more = {key: result for key, result in _stated(one).results.items() if key not in mine.results}
+            if more:
+                here[which] = replace(mine, results={**mine.results, **more})
+                state.change(mine, here[which])
+                got += len(more)
+    if got:
+        said += f", which got {counted(got, 'result')} more"
     st.toast(f"{said}.", icon=":material/check:")
-
-
-def _continued(mine: Experiment, other: Experiment) -> int:
-    """How many results of cells that have none yet an experiment of this visit gets from the same one elsewhere."""
-    more = {key: result for key, result in _stated(other).results.items() if key not in mine.results}
-    if more:
-        state.change(mine, replace(mine, results={**mine.results, **more}))
-    return len(more)
 
 
 def _marked(made: MadeRelease) -> MadeRelease:
