@@ -7,7 +7,7 @@ from dpsyn.app import address, columns, editor, opened, road
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
-from dpsyn.notation import percent
+from dpsyn.notation import counted, percent
 
 _OPEN_NOTES = 2  # more are folded, so that the table stays in view
 _SHOWN_COLUMNS = 200  # of the rows: a browser takes long over more
@@ -82,7 +82,7 @@ if go:
 if (place := editor.applied()) is not None:
     address.go(place)
 learn, test = current.parts
-said = f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out."
+said = f"Mechanisms see {counted(learn.n, 'row')}; {test.n if test else 0:,} are held out."
 if not current.in_memory:
     said = f"Counted where they lie: mechanisms see all {learn.n:,} rows. What needs rows has some that the engine draws."
 st.caption(" ".join(filter(None, [said, columns.not_classes(current)])))

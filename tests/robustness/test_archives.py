@@ -321,7 +321,7 @@ def of_experiment(change: Callable[[dict[str, Any]], object]) -> Archive:
         (lambda e: e["facts"].update(degrees="12"), "facts.degrees: expected a list"),
         (lambda e: e["facts"].update(references={"e": {"floor": math.nan}}), "facts.references"),
         (lambda e: e["grid"].update(repeats=10**9), "from 1 to 1,000"),
-        (lambda e: e["grid"].update(repeats=1000, values=[*range(1, 60)]), "more than 20,000 cells"),
+        (lambda e: e["grid"].update(repeats=1000, values=[*range(1, 60)]), "at most 20,000 runs of all mechanisms"),
         (lambda e: e["grid"].update(values=[10**400]), "values = 1000"),
         (lambda e: e["grid"].update(values=[math.inf]), "values = 'Infinity' is not possible"),
         (lambda e: e["grid"].update(vary=[]), "vary = [] is not possible: one of 'epsilon'"),

@@ -32,7 +32,6 @@ from dpsyn.schema import Damaged, checked, read_json
 T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
 FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
-_MOST_CELLS = 20_000
 _MOST_NAMED = 50
 """Wrong entries of a list that are named; the others are counted."""
 
@@ -339,15 +338,12 @@ class Experiment:
         results = entry.get("results") if isinstance(entry, dict) else None
         found = checked(_Tried, {**entry, "results": []} if isinstance(entry, dict) else entry)
         facts, data = found["facts"], found["facts"].get("data")
-        grid = Grid.from_dict(found["grid"])
-        if grid.repeats * len(grid.values) * len(grid.configs) > _MOST_CELLS:
-            raise DataError(f"its grid has more than {_MOST_CELLS:,} cells")
         experiment = cls(
             number=number,
             name=found["name"],
             dataset=found["dataset"],
             fingerprint=found["fingerprint"],
-            grid=grid,
+            grid=Grid.from_dict(found["grid"]),
             target=facts["target"],
             degrees=tuple(facts["degrees"]),
             models=tuple(facts["classifiers"]),

@@ -23,6 +23,7 @@ from dpsyn.table import Table
 
 REPEATS, DRAWS = 5, 2
 _SETTINGS = ("vary", "values", "repeats", "draws", "seed")
+_MOST_CELLS = 20_000
 
 
 def axes() -> dict[str, Axis]:
@@ -115,7 +116,7 @@ class Grid:
         seed: makes the experiment repeatable. Its releases are demonstrations.
 
     Raises:
-        ParameterError: nothing to run, an unknown setting, or a value that it cannot take.
+        ParameterError: nothing to run, an unknown setting, a value that it cannot take, or more than 20,000 runs.
     """
 
     configs: Mapping[str, Config]
@@ -149,6 +150,8 @@ class Grid:
         if not values or len(set(values)) < len(values):
             raise ParameterError("values", values, "at least one number, and none of them twice")
         object.__setattr__(self, "values", values)
+        if self.repeats * len(values) * len(configs) > _MOST_CELLS:
+            raise ParameterError("repeats", self.repeats, f"at most {_MOST_CELLS:,} runs of all mechanisms at all values")
         if not any(self._varies(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")
         for value in (values[0], values[-1]):  # what every mechanism can have lies between two ends

@@ -89,6 +89,7 @@ def test_configurations_come_back(config: object) -> None:
         ({"vary": "order_of_mixture"}, "vary"),
         ({"values": (1.0, 1e101)}, "values"),
         ({"values": (1, 2.0, 1.0)}, "values"),
+        ({"values": range(1, 1_000), "repeats": 1_000}, "repeats"),
         ({"configs": {"m": MWEM()}, "vary": "rounds", "values": (1, 200_000)}, "values"),
     ],
 )
