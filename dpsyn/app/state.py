@@ -107,19 +107,20 @@ def add(thing: Kept) -> None:
 
 
 def change(thing: Kept, new: Kept | None) -> None:
-    """Put a release or an experiment in the place of another, or forget that one; in the workspace too."""
+    """Put what a release or an experiment has become in its place, or forget it; in the workspace too."""
     every = of_its_kind(thing)
     at = [other.key for other in every].index(thing.key)
     every[at : at + 1] = [] if new is None else [new]
-    with_workspace(lambda folder: folder.remove(thing) if new is None else folder.keep(new))
+    with_workspace(lambda folder: folder.remove(thing) if new is None else folder.keep(new, thing))
 
 
 def rename(thing: Kept, name: str) -> None:
     """Call it something else."""
     if isinstance(thing, MadeRelease):
         return change(thing, replace(thing, name=name))
+    before = replace(thing)
     thing.name = name  # a job may be filling it
-    change(thing, thing)
+    change(before, thing)
 
 
 def comparisons() -> dict[str, dict[str, Any]]:
@@ -205,8 +206,9 @@ def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
     for experiment in own:
         if experiment.data is None:
             # It was kept without its columns. They are those of the same rows.
+            before = replace(experiment)
             experiment.data = current.source
-            change(experiment, experiment)
+            change(before, experiment)
     return own, [e for e in reversed(experiments()) if not is_of(e.fingerprint, mark())]
 
 
@@ -264,8 +266,9 @@ def _take_in(job: Job, in_workspace: Callable[[Callable[[Workspace], Any]], Any]
     records = job.records()
     for record in records[job.context["taken"] :]:
         if "references" in record:
+            before = replace(experiment)
             experiment.references = record["references"]
-            in_workspace(lambda workspace: workspace.keep(experiment))
+            in_workspace(partial(Workspace.keep, thing=experiment, before=before))
         elif "result" in record:
             result = CellResult.from_dict(record["result"])
             experiment.results[result.key] = result

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpsyn
 from dpsyn.app.lab.planner import NO_TARGET, refusals_of
-from dpsyn.evaluation.experiments import Grid
+from dpsyn.evaluation.experiments import Grid, Workspace
 from dpsyn.evaluation.experiments.field import FIELD
 from tests.pages.conftest import finish_job
 
@@ -157,6 +158,15 @@ def test_a_workspace_keeps_what_a_reload_loses(open_page, tmp_path):
     assert found.grid == first.grid
     assert {k: r.measures for k, r in found.results.items()} == {k: r.measures for k, r in first.results.items()}
     assert other.selectbox(key="lab_measure_1").options
+    # What another visit has run, and called it, is there when the workspace is opened again.
+    first.results.pop(lost := next(iter(first.results)))
+    Workspace(tmp_path).keep(replace(found, name="of the other"))
+    app.button(key="workspace_open").click().run()
+    finish_job(app)
+    (again,) = app.session_state["experiments"]
+    assert (again.name, again.missing) == ("of the other", [])
+    assert again.results[lost] == found.results[lost]
+    assert [one.name for one in Workspace(tmp_path).read().experiments] == ["of the other"]
 
 
 @pytest.mark.parametrize(

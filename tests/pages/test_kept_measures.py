@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -130,3 +131,21 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     assert not app.exception
     assert app.session_state["releases"] == []
     assert Workspace(folder).read().releases == []
+
+
+def test_two_visits_in_one_workspace_lose_nothing_of_each_other(kept, open_page):
+    folder, _ = kept(confirmed=True)
+    app = open_workspace(open_page("data"), folder)
+    (made,) = app.session_state["releases"]
+    measured = {**made.measured, "when": "2099-01-01T00:00:00+00:00", "measures": {"of another visit": 0.5}}
+    Workspace(folder).keep(replace(made, measured=measured))
+    app.text_input(key=f"runs_{made.number}_name_{made.number}").set_value("of the people").run()
+    app.button(key=f"runs_{made.number}_rename").click().run()
+    (found,) = Workspace(folder).read().releases
+    assert (found.name, found.measured["measures"]) == ("of the people", measured["measures"])
+    Workspace(folder).keep(replace(found, name="of all"))
+    app = open_workspace(app, folder)
+    (mine,) = app.session_state["releases"]
+    assert (mine.name, mine.measured["measures"]) == ("of all", measured["measures"])
+    assert mine.release.diagnostics == made.release.diagnostics
+    assert [one.name for one in Workspace(folder).read().releases] == ["of all"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import streamlit as st
@@ -108,19 +109,39 @@ def read(source: Workspace | bytes, progress: Callable[[str, float], None]) -> A
 
 def _take_over(context: Mapping[str, Any], found: Archive) -> None:
     """The workspace's releases and experiments join the session's, and the other way about."""
-    st.session_state["workspace"] = context["folder"]
+    before, folder = state.workspace(), context["folder"]
+    again = before is not None and before.folder == folder.folder
+    st.session_state["workspace"] = folder
     st.session_state.pop("workspace_lost", None)
-    mine: list[Kept] = [*state.made(), *state.experiments()]
+    theirs: dict[str, Kept] = {made.key: made for made in found.releases}
+    theirs |= {experiment.key: experiment for experiment in found.experiments}
     new = _new(found, lambda thing: thing.key)
+    mine: list[Kept] = [*state.made(), *state.experiments()]
+    for thing in mine:
+        if thing.key in theirs:
+            # It may have been measured, renamed or run while the workspace was closed, or by another visit.
+            every = state.of_its_kind(thing)
+            every[every.index(thing)] = _joined(thing, theirs[thing.key], theirs=again)
+    mine = [*state.made(), *state.experiments()]
 
     def keep(workspace: Workspace) -> None:
         for thing in mine:
-            # Of what it has already: it may have been measured, renamed or run while the workspace was closed.
             workspace.keep(thing)
 
     state.with_workspace(keep)
     for thing in new:
         state.of_its_kind(thing).append(thing)
+
+
+def _joined(mine: Any, other: Any, *, theirs: bool) -> Any:
+    """What this visit has of something, with what is known of it elsewhere; ``theirs``: where both differ, that counts."""
+    counts, else_ = (other, mine) if theirs else (mine, other)
+    if isinstance(mine, MadeRelease):
+        measured = [made.measured for made in (counts, else_) if made.measured is not None]
+        newest = max(measured, key=lambda found: datetime.fromisoformat(found["when"]), default=None)
+        return replace(mine, name=counts.name, measured=newest)
+    results, known = {**else_.results, **counts.results}, counts.references or else_.references
+    return replace(mine, name=counts.name, references=known, results=results)
 
 
 def _new(found: Archive, mark: Callable[[Kept], str]) -> list[Kept]:
@@ -178,11 +199,10 @@ def _take_in(_context: Mapping[str, Any], found: Archive) -> None:
         which = _content(one)
         if which in here:  # cells that have no result yet get the file's, which may have the experiment twice
             mine = here[which]
-            more = {key: result for key, result in _stated(one).results.items() if key not in mine.results}
-            if more:
-                here[which] = replace(mine, results={**mine.results, **more})
+            here[which] = _joined(mine, _stated(one), theirs=False)
+            if more := len(here[which].results) - len(mine.results):
                 state.change(mine, here[which])
-                got += len(more)
+                got += more
     if got:
         said += f", which got {counted(got, 'result')} more"
     st.toast(f"{said}.", icon=":material/check:")

@@ -18,9 +18,11 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +50,15 @@ from dpsyn.schema import checked, read_json
 T = TypeVar("T")
 _SQLITE, _SQLITE_VERSION = "dpsyn.sqlite", 1
 """What earlier versions kept everything in."""
+_PLACES: Mapping[type, Mapping[str, tuple[str | int, ...]]] = {
+    MadeRelease: {"name": ("runs", 0, "label"), "measured": ("runs", 0, "record", "measured")},
+    Experiment: {
+        "name": ("experiments", 0, "name"),
+        "references": ("experiments", 0, "facts", "references"),
+        "data": ("experiments", 0, "facts", "data"),
+    },
+}
+"""Where an export of one of these holds what may change of it."""
 
 
 class Workspace:
@@ -114,16 +125,21 @@ class Workspace:
         found.experiments.sort(key=lambda experiment: (experiment.when, experiment.key))
         return found
 
-    def keep(self, thing: MadeRelease | Experiment) -> None:
-        """Write a release, or an experiment with its results, in place of what the folder has of it."""
+    def keep(self, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None = None) -> None:
+        """Write a release, or an experiment with its results, in place of what the folder has of it.
+
+        With what it was ``before`` it is changed: of all else stays what another visit has made of it.
+        """
         path = self._path(thing)
         with self._there():
             if isinstance(thing, MadeRelease):
-                return _write(path, archive_text([thing], []))
+                return _write(path, _changed(path, archive_text([thing], []), thing, before))
             (path.parent / "results").mkdir(parents=True, exist_ok=True)
-            _write(path, archive_text([], [replace(thing, results={})]))
-            for result in thing.results.values():
-                self.add_result(thing, result)
+            _write(path, _changed(path, archive_text([], [replace(thing, results={})]), thing, before))
+            known = before.results if isinstance(before, Experiment) else {}
+            for key, result in thing.results.items():
+                if known.get(key) is not result:
+                    self.add_result(thing, result)
 
     def add_result(self, experiment: Experiment, result: CellResult) -> bool:
         """Keep the result of one cell of an experiment, in place of an earlier one of the same cell.
@@ -169,6 +185,18 @@ def _write(path: Path, text: str) -> None:
         raise FileExistsError(errno.EEXIST, "something that is no file has the name of one", str(path))
     if not (path.exists() and path.read_bytes() == data):
         write_whole({path: data})
+
+
+def _changed(path: Path, text: str, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None) -> str:
+    """The text of an export of a thing, but for what it was ``before``: that is what the file has."""
+    ours = json.loads(text)
+    for theirs in _load(path, read_json, []) if before is not None else []:
+        for name, (*within, last) in _PLACES[type(thing)].items():
+            if getattr(before, name) == getattr(thing, name):
+                with suppress(LookupError, TypeError):  # it is damaged
+                    their = reduce(getitem, within, theirs)[last]
+                    reduce(getitem, within, ours)[last] = their
+    return json.dumps(ours, indent=1)
 
 
 def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[T]:

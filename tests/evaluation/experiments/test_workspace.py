@@ -27,6 +27,16 @@ OLD = Path(__file__).parent / "old" / "old_workspace.sqlite"
 GRID = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
 
 
+MEASURED = {
+    "when": "2026-01-02T03:04:05+00:00",
+    "fingerprint": "f00",
+    "rows": 30,
+    "target": None,
+    "measures": {"error": 0.25},
+    "references": {},
+}
+
+
 def planned() -> Experiment:
     return Experiment(1, "my grid", "people", "f00", GRID, "age", (1,), ("random forest",))
 
@@ -228,6 +238,39 @@ def test_visits_on_one_folder_lose_nothing_of_each_other(tmp_path: Path) -> None
         each.join()
     assert {found.key for found in Workspace(tmp_path).read().releases} == {each.key for each in made}
     assert [r.status for r in Workspace(tmp_path).read().experiments[0].results.values()] == ["done"] * 4
+
+
+def test_a_change_leaves_what_another_visit_has_changed(tmp_path: Path) -> None:
+    workspace, made = Workspace(tmp_path), kept()
+    measured = replace(made, measured=MEASURED)
+    workspace.keep(made)
+    workspace.keep(measured, made)
+    workspace.keep(replace(made, name="the best"), made)
+    (found,) = workspace.read().releases
+    assert found.name == "the best"
+    assert found.measured is not None
+    assert found.measured["measures"] == MEASURED["measures"]
+    workspace.keep(replace(made, measured=None), measured)
+    assert workspace.read().releases[0].measured is None
+
+    experiment = planned()
+    workspace.keep(experiment)
+    workspace.add_result(experiment, result(0))
+    stale = replace(experiment, results={(crashed := result(0, "crashed")).key: crashed})
+    workspace.keep(replace(stale, name="mine"), stale)
+    workspace.keep(replace(stale, references={"best": {"e": 0.5}}), stale)
+    (tried,) = workspace.read().experiments
+    assert (tried.name, tried.references) == ("mine", {"best": {"e": 0.5}})
+    assert list(tried.results.values()) == [result(0)]
+
+    path = tmp_path / "releases" / f"{made.key}.json"
+    for damaged in ("{", "[]", '{"runs": []}', '{"runs": [{}]}', '{"runs": [1]}'):
+        path.write_text(damaged)
+        workspace.keep(replace(made, name="mine"), made)
+        assert [run.name for run in workspace.read().releases] == ["mine"]
+    path.unlink()
+    workspace.keep(measured, made)
+    assert [run.name for run in workspace.read().releases] == [made.name]
 
 
 def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
