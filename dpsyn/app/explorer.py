@@ -274,13 +274,15 @@ def _private_statistics(explorer: Explorer) -> None:
         why="It starts at 0.1 and not at 1: it adds to the ε of every release of the same data.",
     )
     if st.button("Draw private statistics", icon=":material/casino:", help="Each press spends this ε once more."):
-        found = private_statistics(current.table, PrivacySpec(epsilon))
+        exact = current.table.statistics(two_valued_as_bit=current.two_valued_as_bit)
+        found = private_statistics(exact, PrivacySpec(epsilon), domain=current.table.domain)
         state.drawn_statistics().append((current.revision, found))
     drawn = state.statistics_of(current.table.name)
     if drawn:
         spent = rounded_up(sum(found.epsilon for found in drawn), 4)
         st.caption(f"{len(drawn)} drawn in this visit; publishing all of them costs ε = {spent} together.")
-    mine = [found for revision, found in state.drawn_statistics() if revision == current.revision]
+    drawn_of = current.revision, current.statistics.p
+    mine = [found for revision, found in state.drawn_statistics() if (revision, found.p) == drawn_of]
     if mine:
         newest = mine[-1]
         low, high = newest.max_frequency_interval

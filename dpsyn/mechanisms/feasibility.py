@@ -144,7 +144,7 @@ def side_by_side(verdicts: Sequence[Feasibility]) -> pd.DataFrame:
 
 
 NOT_FOR_PUBLICATION = (
-    "The statistics below were read from private rows without differential privacy: this document is not for publication."
+    "Not for publication: these statistics come from private rows, or over a domain that nobody has confirmed as public."
 )
 
 

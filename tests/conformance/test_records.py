@@ -17,6 +17,7 @@ import pytest
 import dpsyn
 from dpsyn.errors import DataError, DpsynError, ParameterError
 from dpsyn.mechanisms import records
+from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.records import verify
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.spec import Guarantee
@@ -254,6 +255,28 @@ def test_no_record_names_a_category_of_a_domain_that_nobody_confirmed(name: str)
         confirmed = changed(json.loads(text), guarantee__status="proven")
         assumed = [one for one in record["guarantee"]["assumptions"] if one != table.domain.warning]
         assert verify(changed(confirmed, guarantee__assumptions=assumed), table.domain.confirmed()).holds
+
+
+@pytest.mark.parametrize("categories", [(77001.0, 88002.0), (77001, 88002), (-77001.0, 1e22), ("77001.0", "88002.0")])
+@pytest.mark.parametrize("variant", ["fixed_size", "as_published"])
+def test_no_record_names_a_number_that_is_a_category_either(categories: tuple[Any, Any], variant: str) -> None:
+    domain = dpsyn.Domain.of(
+        [dpsyn.Attribute("c", "categorical", categories), dpsyn.Attribute("x", "numeric", lower=0, upper=1)]
+    )
+    frame = pd.DataFrame({"c": pd.Series([*categories] * 300, dtype=object), "x": np.linspace(0, 1, 600)})
+    table = dpsyn.Table(frame, domain)
+    whole = [f"{value:.0f}" if isinstance(value, float) else str(value) for value in categories]
+    for sizes in (None, 200, dict.fromkeys(whole, 200)):
+        seed = np.random.default_rng(0) if variant == "as_published" else None
+        if seed is not None:
+            config: Any = PublishedDPCDA(target="c", order_of_mixture=4, rows=20)
+        else:
+            config = dpsyn.DPCDA(target="c", order_of_mixture=4, rows=20, class_sizes=sizes)
+        record = config.calibrate(dpsyn.PrivacySpec(4.0, 1e-5), domain, n=600)(seed, table).record()
+        text = json.dumps(record)
+        for value in (*categories, *whole):
+            assert str(value).removesuffix(".0").strip("-") not in text, value
+        assert not verify(json.loads(text), domain).contradiction
 
 
 def test_a_domain_that_is_none_is_the_callers_mistake_and_not_that_of_the_record(record: dict[str, Any]) -> None:

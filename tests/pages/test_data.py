@@ -88,9 +88,17 @@ def test_counting_two_valued_columns_as_bits_changes_p(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", b"sex,ill\nMale,yes\nFemale,no\n", "text/csv").run()
     assert metrics(app)["p"] == "3"
+    form = [widget.key for kind in ("selectbox", "slider") for widget in app.get(kind)]
     next(t for t in app.toggle if "two-valued" in t.label).set_value(True).run()
     assert not app.exception
     assert metrics(app)["p"] == "2"
+    # What somebody has begun to edit stays.
+    assert [widget.key for kind in ("selectbox", "slider") for widget in app.get(kind)] == form
+    app = app.switch_page("feasibility.py").run()
+    app.segmented_control(key="f_section").set_value("Export").run()
+    next(b for b in app.button if b.label == "Draw private statistics").click().run()
+    ((_, drawn),) = app.session_state["published_statistics"]
+    assert drawn.p == 2
 
 
 def test_target_and_held_out_share_are_kept(open_page):

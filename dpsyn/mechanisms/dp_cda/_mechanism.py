@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.cells import in_settings
 from dpsyn.errors import FailureError, InputError, quoted
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.dp_cda._budget import Budget
@@ -168,7 +169,7 @@ class DPCDAMechanism(Mechanism):
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, sensitivity, the ledger, and rows per class, σ and sampling rates, or when they will be known."""
-        names = [str(value) for value in self.classes]
+        names = [in_settings(value) for value in self.classes]
         facts: dict[str, Any] = {
             "classes": names,
             "rows": self.rows,
@@ -232,7 +233,7 @@ class DPCDAMechanism(Mechanism):
         del points
         progress("decoding", 0.9)
         rows = self._decode(mixed, drawn, noise.generator, standard)
-        names = [str(value) for value in self.classes]
+        names = [in_settings(value) for value in self.classes]
         diagnostics = {
             "noise_scale": sigma,
             "class_counts": dict(zip(names, counts.tolist(), strict=True)),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.cells import in_settings
 from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
@@ -133,11 +134,12 @@ class PublishedDPCDAMechanism(Mechanism):
 
     def calibrated(self) -> dict[str, Any]:
         """What the paper claims, and the noise that it takes for enough."""
+        classes = map(in_settings, class_values(self.domain[self.config.target]))
         return {
             "claimed_epsilon": self.spec.epsilon,
             "claimed_delta": self.spec.delta,
             "noise_scale": self.noise_scale,
-            "rows_per_class": {str(value): self.rows_per_class for value in class_values(self.domain[self.config.target])},
+            "rows_per_class": dict.fromkeys(classes, self.rows_per_class),
         }
 
     def __call__(

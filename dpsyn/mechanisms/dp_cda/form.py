@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from dpsyn.cells import in_settings
 from dpsyn.errors import ParameterError
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
@@ -180,7 +181,7 @@ def _table(current: Dataset, target: str, rows: int, size: int | None) -> dict[s
     """T_k, and N_k where it is stated, in a table that can be edited."""
     attribute = current.table.domain[target]
     lines = pd.DataFrame(
-        {"class": [str(value) for value in attribute.categories], "rows": max(1, rows // len(attribute.categories))}
+        {"class": [in_settings(value) for value in attribute.categories], "rows": max(1, rows // len(attribute.categories))}
     )
     if size is not None:
         lines["at least"] = size
