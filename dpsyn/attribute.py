@@ -352,7 +352,10 @@ class Attribute:
             column.isna()
         except ArithmeticError:
             raise self._wrong("a cell holds a decimal that is a signalling NaN; make it empty") from None
-        return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+        kind = column.dtype
+        if isinstance(kind, np.dtype) and not kind.isnative:
+            return column.astype(kind.newbyteorder("="))
+        return column.astype(object) if isinstance(kind, pd.CategoricalDtype) else column
 
     def encode(self, column: pd.Series[Any]) -> Codes:
         """Codes 0 … size-1 of a column, shape (n,).

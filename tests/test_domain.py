@@ -373,6 +373,15 @@ def test_contradictory_attributes_are_refused(arguments: dict[str, Any], part: s
     assert caught.value.column == "x"
 
 
+@pytest.mark.parametrize("kind", ["i2", "u4", "i8", "f4", "f8"])
+def test_numbers_of_another_byte_order_are_the_same_numbers(kind: str) -> None:
+    values = np.array([3, 1, 2, 1], dtype=f">{kind}")
+    for attribute in (Attribute("c", "categorical", (1, 2, 3)), Attribute("c", "numeric", lower=0, upper=4, bins=4)):
+        np.testing.assert_array_equal(
+            attribute.encode(pd.Series(values)), attribute.encode(pd.Series(values.astype(np.float64)))
+        )
+
+
 def test_numpy_categories_become_plain_ones() -> None:
     attribute = Attribute("x", "categorical", tuple(np.array([1, 2])))
     assert [type(c) for c in attribute.categories] == [int, int]

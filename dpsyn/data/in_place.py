@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute
 from dpsyn.data import infer
-from dpsyn.data._fold import Fold, TextFold
+from dpsyn.data._fold import CHANGED, Fold, TextFold
 from dpsyn.data._frames import PARQUET, check_shape, is_text, usable
 from dpsyn.data._sql import Cells, Known, Numbers, name_of
 from dpsyn.data.counted import CountedTable, listed
@@ -42,6 +42,7 @@ from dpsyn.domain import Domain
 from dpsyn.domain import listed as in_short
 from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.notation import counted
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 _NO_DATA = (".", "_")
@@ -321,7 +322,10 @@ class _TextTable(CountedTable):
     path: Path = field(kw_only=True)
 
     def _looked_through(self, domain: Domain) -> CountedTable:
-        return replace(_of_text(self.path, domain, self.name, None, "refuse"), notes=self.notes)
+        found = _of_text(self.path, domain, self.name, None, "refuse")
+        if found.n != self.n:
+            raise DataError(CHANGED)
+        return replace(found, notes=self.notes)
 
     def project(self, columns: Sequence[str]) -> CountedTable:
         """See :class:`CountedTable`."""
@@ -329,7 +333,11 @@ class _TextTable(CountedTable):
 
     def loaded(self) -> Table:
         """See :class:`CountedTable`."""
-        return read_in_memory(self.path, domain=self.domain, name=self.name)
+        found = read_in_memory(self.path, domain=self.domain, name=self.name)
+        rows = CodedRows(found.codes, self.domain.shape)
+        if not all(np.array_equal(rows.counts((j,)), self._own.counts((j,))) for j in range(len(self.domain))):
+            raise DataError(CHANGED)
+        return found
 
 
 def _of_text(path: Path, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide) -> CountedTable:

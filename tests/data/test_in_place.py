@@ -679,6 +679,26 @@ def test_rows_that_change_while_they_are_counted_are_refused():
             CONFIGS["mst"].calibrate(PrivacySpec(1.0), domain, counted.n)(None, counted)
 
 
+def test_a_text_file_that_is_another_by_now_is_refused(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(CSV_OF_MANY)
+    counted = dpsyn.read_table(path, in_place=True)
+    domain, some = counted.domain, counted.project(["word"])
+    fewer, other = CSV_OF_MANY.removesuffix(",,\n"), CSV_OF_MANY.replace(",w1,", ",w2,")
+    assert counted.loaded().n == counted.n == 401
+    for text, tables in ((fewer, (counted, some)), (other, (counted, some))):
+        path.write_text(text)
+        for table in tables:
+            with pytest.raises(DataError, match="changed while it was read"):
+                table.loaded()
+        mechanism = dpsyn.LocalPerturbation().calibrate(PrivacySpec(1.0, 1e-5), domain, counted.n)
+        with pytest.raises(DataError, match="changed while it was read"):
+            mechanism(None, counted)
+    path.write_text(fewer)
+    with pytest.raises(DataError, match="changed while it was read"):
+        counted.with_domain(domain.replace(replace(domain["age"], bins=3)))
+
+
 def test_what_a_text_table_keeps_goes_with_it(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / "people.csv"
