@@ -34,13 +34,12 @@ _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
 _ABOUT = {"tables": "Error of tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
 _COLORS: dict[str, Literal["green", "orange", "red", "gray"]] = {
-    "good": "green",
-    "fair": "orange",
-    "bad": "red",
+    "no fault seen": "green",
+    "with care": "orange",
+    "poor": "red",
     "cannot be judged": "gray",
 }
 _NOT_RUN = "not_run"
-_GRADES = {"good": "good", "fair": "with care", "bad": "poor", "cannot be judged": "cannot be judged"}
 
 
 def head(heading: str, at: str) -> None:
@@ -349,7 +348,7 @@ def score_card(report: Report) -> None:
         with place, st.container(border=True, height="stretch"):
             with st.container(horizontal=True, horizontal_alignment="distribute"):
                 st.metric(_ABOUT[finding.about], finding.figure, width="content")
-                st.badge(_GRADES[finding.grade], color=_COLORS[finding.grade])
+                st.badge(finding.grade, color=_COLORS[finding.grade])
             st.caption(escape.markdown(finding.sentence))
 
 
@@ -374,7 +373,7 @@ def conclude(reports: Mapping[str, Report]) -> None:
         st.caption(not_run(epsilon, refused))
     if len(found) == 1:
         (findings,) = found.values()
-        why = [finding.sentence for finding in findings.values() if finding.grade in ("bad", "cannot be judged")]
+        why = [finding.sentence for finding in findings.values() if finding.grade in ("poor", "cannot be judged")]
         st.markdown("\n".join(f"- {escape.markdown(sentence)}" for sentence in why))
 
 
@@ -386,4 +385,4 @@ def not_run(epsilon: float, refused: Mapping[str, str]) -> str:
 
 
 def _cell(finding: Finding) -> str:
-    return f"{escape.markdown(finding.figure)} :{_COLORS[finding.grade]}-badge[{_GRADES[finding.grade]}]"
+    return f"{escape.markdown(finding.figure)} :{_COLORS[finding.grade]}-badge[{finding.grade}]"

@@ -76,7 +76,7 @@ class Closeness:
         regression: of the target on the other columns, beside that of the real rows; None without a target.
         off: columns and categories that are far too rare or too frequent by no chance, with their real and synthetic rows,
             the commonest first.
-        lost: pairs of columns whose relation is mostly lost by no chance, its strength, and how much of it is left.
+        lost: pairs of columns whose relation is weaker by no chance, its strength, and how much of it is left.
     """
 
     rows: int

@@ -17,9 +17,9 @@ from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import ValueErrors
 from dpsyn.notation import counted, percent, short
 
-Grade = Literal["good", "fair", "bad", "cannot be judged"]
-"""As good as real rows for most purposes; usable with care; not usable; real rows give nothing to measure it by."""
-_BADNESS: Mapping[Grade, int] = {"good": 0, "cannot be judged": 0, "fair": 1, "bad": 2}
+Grade = Literal["no fault seen", "with care", "poor", "cannot be judged"]
+"""Nothing was found that speaks against it; usable with care; not usable; real rows give nothing to measure it by."""
+_BADNESS: Mapping[Grade, int] = {"no fault seen": 0, "cannot be judged": 0, "with care": 1, "poor": 2}
 _NEAR, _FAR, _DEVIATIONS = 1.5, 3.0, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad. So many of
 its standard deviations more are good, too."""
@@ -33,17 +33,17 @@ _KEPT, _LOST = 0.5, 0.9
 _TWICE, _MANY = 2, 100
 """The same, from where they are so many times as far off, and up to where that is counted."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
-_CHANCE, _CLEARLY = 3.0, 4.0
-"""Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them, and
-before it is called good: what synthetic rows reach has its chance, too."""
+_CLEARLY = 4.0
+"""Standard errors of guessing by which real rows have to beat it before anything is judged by them: what synthetic rows
+reach has its chance, too."""
 _FEWEST = 30
 """Held-out rows below which nothing is said of predictions."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
-_LITTLE_LEFT = 0.1
-"""Of a relation: what is left of one that is lost."""
 _SHAPE = 0.05
-"""Of the law of a column of numbers, beyond chance: what it may be off by."""
+"""Of the law of a column of numbers, or of a table of three columns and more, beyond chance: what it may be off by."""
+_TOLD_APART = 2.0
+"""pMSE of a tree, in parts of what chance gives, from which it tells rows from the real ones."""
 _NAMED = 3
 _TWO = 2
 """Columns of the largest tables whose errors a report holds one by one."""
@@ -75,7 +75,7 @@ def conclusions(report: Report) -> tuple[Finding, ...]:
     """
     checks.instance("report", report, Report, "what dpsyn.evaluate gives")
     tables, predicted = _tables(report), _prediction(report.prediction)
-    if tables and predicted and tables.grade == "bad" and predicted.grade == "good":
+    if tables and predicted and tables.grade == "poor" and predicted.grade == "no fault seen":
         of = "its tables are not, so use these rows for that prediction alone"
         tables = replace(tables, sentence=f"{tables.sentence} What predicts is kept; {of}.")
     return tuple(found for found in (tables, predicted, _numbers(report)) if found is not None)
@@ -114,7 +114,7 @@ def _tables(report: Report) -> Finding | None:
     by_chance = _by_chance(report, degree)
     near = max(_SMALL, by_chance)
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
-    grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
+    grade: Grade = "no fault seen" if error <= near else "poor" if error > far else "with care"
     small = error <= _SMALL
     if alone is not None and error > (_LOST * alone if small else _half(fresh, alone)):
         no = "no" if error >= alone else "hardly"
@@ -124,27 +124,28 @@ def _tables(report: Report) -> Finding | None:
         chance = by_chance * math.sqrt(max(rows, report.n) / (rows + report.n))
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
-            grade = "bad"
+            grade = "poor"
         elif alone <= chance:
             said += f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}: "
             said += "weak ones cannot be judged"
-            grade = "cannot be judged" if grade == "good" else grade
+            grade = "cannot be judged" if grade == "no fault seen" else grade
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
-            grade = "fair"
+            grade = "with care"
         elif fresh is not None and fresh >= _LOST * alone and error <= near:
             said += ". A fresh sample is hardly closer, if at all, than such rows: whether relations are kept cannot be told"
             grade = "cannot be judged"
         elif error >= _LOST * alone:
             said += f". It is {no} closer than such rows"
-            grade = "fair" if error <= near and not report.release.lost else "bad"
-        elif grade == "good":
+            lost = any(left < _KEPT for *_, left in report.release.lost)
+            grade = "with care" if error <= near and not lost else "poor"
+        elif grade == "no fault seen":
             said += ". It is closer to such rows than to a fresh sample" * (fresh is not None)
-            grade = "fair"
-    if (grade == "good" and alone is None and error > MIDDLE) or near >= 1:
+            grade = "with care"
+    if (grade == "no fault seen" and alone is None and error > MIDDLE) or near >= 1:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
-    worst = "" if grade == "bad" else (_lost(report) or _worst_table(report)) + _off(report)
-    return Finding("tables", "fair" if worst else grade, percent(error), f"{said}.{worst}")
+    worst = "" if grade == "poor" else (_lost(report) or _worst_table(report) or _told_apart(report)) + _off(report)
+    return Finding("tables", "with care" if worst else grade, percent(error), f"{said}.{worst}")
 
 
 def _half(fresh: float | None, alone: float) -> float:
@@ -162,13 +163,21 @@ def _by_chance(report: Report, degree: int) -> float:
 
 
 def _lost(report: Report) -> str:
-    """The strongest relation that is mostly lost, in words."""
+    """The strongest relation that is weaker by no chance, in words."""
     every = report.release.lost
     if not every:
         return ""
     (one, other, _, left), more = every[0], f" (the strongest of {len(every):,} such)" * (len(every) > 1)
-    what = "The relation" if left < _LITTLE_LEFT else "Most of the relation"
-    return f" {what} of {quoted(one)} and {quoted(other)} is lost{more}."
+    what = f"{percent(left)} is left" if left > 0 else "nothing is left"
+    return f" Of the relation of {quoted(one)} and {quoted(other)} {what}{more}."
+
+
+def _told_apart(report: Report) -> str:
+    """That a tree tells the rows from the real ones, in words."""
+    found = report.release.propensity
+    if found is None or not found.ratio > _TOLD_APART:
+        return ""
+    return f" A tree tells these rows from the real ones {short(found.ratio, 2)} times as well as chance does."
 
 
 def _off(report: Report) -> str:
@@ -185,8 +194,8 @@ def _off(report: Report) -> str:
 def _worst_table(report: Report) -> str:
     """A table of the most columns that is far worse than chance makes it, in words.
 
-    Chance is that of the same table of a fresh sample, and of so many rows. Beyond it a table counts that is far off, or
-    more than half as far as if its two columns had nothing to do with each other.
+    Chance is that of the same table of a fresh sample, and of so many rows. Beyond it one of two columns counts that is far
+    off, or more than half as far as if they had nothing to do with each other.
     """
     about = "about " if report.fresh is not None and not report.fresh.drawn else ""
     for degree in sorted(report.marginals, reverse=True):
@@ -195,7 +204,7 @@ def _worst_table(report: Report) -> str:
         alone = {} if report.shuffled is None else report.shuffled.each.get(degree, {})
         ours, theirs = (np.array([errors.get(table, np.nan) for table in each]) for errors in (each, fresh))
         related = _KEPT * np.array([alone.get(table, np.inf) for table in each])
-        beside = np.clip(related, _SMALL, MIDDLE) if degree > 1 else _SHAPE
+        beside = np.clip(related, _SMALL, MIDDLE) if degree == _TWO else _SHAPE
         least = np.where(np.isnan(theirs), _LARGE if degree <= _TWO else np.inf, beside)
         beyond = ours - np.fmax(least, np.fmax(_FAR * theirs, [_table_by_chance(report, table) for table in each]))
         at = int(np.argmax(beyond))
@@ -234,11 +243,11 @@ def best_score(scores: Sequence[Score], measures: Sequence[str] = ("accuracy", "
 
 
 def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
-    """What predictions are judged by, what the best model and guessing reach in the real rows, and by how many standard
-    errors that is more; 0 where it is not.
+    """What predictions are judged by, what the best model and guessing reach in the real rows, and the standard error of
+    guessing; 0 where no model is clearly better.
 
-    Accuracy, or R² of numbers. Of two classes so unequal that no model is more often right than guessing the commoner one it
-    is ROC-AUC, where that says more in the real rows than chance (standard error of Mann and Whitney).
+    Accuracy, or R² of numbers. Of two classes so unequal that no model is clearly more often right than guessing the
+    commoner one it is ROC-AUC, where that is clearly more than chance (standard error of Mann and Whitney).
     """
     constant, rows = real.constant.measures, real.test_rows
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
@@ -248,14 +257,14 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
     # A share of so many rows may be 0 or 1 by chance (Agresti and Coull 1998).
     share = (guessed * rows + 2) / (rows + 4)
     spread = (math.sqrt(share * (1 - share)) if first == "accuracy" else 0.5) / math.sqrt(rows)
-    if reached > guessed + _CHANCE * spread:
-        return first, reached, guessed, (reached - guessed) / spread if spread else math.inf
+    if reached > guessed + _CLEARLY * spread:
+        return first, reached, guessed, spread
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
     pairs = rows**2 * guessed * (1 - guessed)
     if len(real.classes) == 2 and ranked is not None and pairs:
-        beyond = (ranked.measures["ROC-AUC"] - 0.5) / math.sqrt((rows + 1) / 12 / pairs)
-        if beyond > _CHANCE:
-            return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, beyond
+        spread = math.sqrt((rows + 1) / 12 / pairs)
+        if ranked.measures["ROC-AUC"] > 0.5 + _CLEARLY * spread:
+            return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, spread
     return first, reached, guessed, 0.0
 
 
@@ -265,34 +274,33 @@ def _prediction(found: Prediction | str) -> Finding | None:
     if (rows := found.real.test_rows) < _FEWEST:
         said = f"{counted(rows, 'held-out row')} {'is' if rows == 1 else 'are'} too few to tell what predicts"
         return Finding("prediction", "cannot be judged", "too few rows", f"{said} {quoted(found.real.target)}.")
-    measure, real, constant, beyond = _judged_by(found.real)
+    measure, real, constant, chance = _judged_by(found.real)
     best = best_score(found.synthetic)
     if best is None:
-        if not beyond:
+        if not chance:
             return None
         why = next((score.note for score in found.synthetic if score.note), "there is no score")
-        return Finding("prediction", "bad", "no model", f"No model learns to predict {quoted(found.real.target)}: {why}.")
+        return Finding("prediction", "poor", "no model", f"No model learns to predict {quoted(found.real.target)}: {why}.")
     _, score = best_score(found.synthetic, [measure]) or best
     value = score.measures.get(measure, constant)
     guess = {"accuracy": "guessing the majority class", "R²": "guessing the mean"}.get(measure, "guessing")
     target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
-    if not beyond:
-        said = f"Nothing predicts {quoted(found.real.target)} in the real rows, so it says nothing of these"
-        beside = f"the best model there reaches {measure} {short(real, 3)}, {guess} {short(constant, 3)}"
-        return Finding("prediction", "cannot be judged", figure, f"{said}: {beside}.")
+    if not chance:
+        said = f"No model predicts {quoted(found.real.target)} clearly better than {guess} in the real rows"
+        beside = f"{measure} {short(real, 3)} against {short(constant, 3)}: so it says nothing of these"
+        return Finding("prediction", "cannot be judged", figure, f"{said}, {beside}.")
     if value <= constant:
         how = "no better" if value == constant else "worse"
         said = f"{target} is {how} than {guess}: {measure} {short(value, 3)} against {short(constant, 3)}."
-        return Finding("prediction", "bad", figure, said)
+        return Finding("prediction", "poor", figure, said)
     gain = (value - constant) / (real - constant)
-    grade: Grade = "good" if gain >= _MOST_OF_THE_GAIN else "bad" if gain < _LITTLE_OF_IT else "fair"
-    beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"
-    if grade == "good" and beyond < _CLEARLY:
-        grade, beside = "fair", f"{beside}, which is little in so few rows"
+    near = gain >= _MOST_OF_THE_GAIN or value >= real - chance
+    grade: Grade = "no fault seen" if near else "poor" if gain < _LITTLE_OF_IT else "with care"
+    beside = f"{counted(found.real.scores[0].training_rows, 'real row')} give {short(real, 3)}, {guess} {short(constant, 3)}"
     if score.lost:
-        grade = "fair" if grade == "good" else grade
-        beside += f". Hardly a row, if any, has {listed(map(quoted, score.lost), most=_NAMED)}, which is among the real ones"
+        grade = "with care" if grade == "no fault seen" else grade
+        beside += f". Far fewer rows than among the real ones have {listed(map(quoted, score.lost), most=_NAMED)}"
     return Finding("prediction", grade, figure, f"{target} reaches {measure} {short(value, 3)} ({score.model}); {beside}.")
 
 
@@ -315,17 +323,18 @@ def _numbers(report: Report) -> Finding | None:
     if not ruined:
         worst = max(told, key=lambda errors: errors.kolmogorov_smirnov - errors.chance)
         off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
-        every = "Both" if kept == _TWO else f"All {kept}"
-        said = "The column of numbers keeps its" if kept == 1 else f"{every} columns of numbers keep their"
+        worst = worst if off else max(told, key=lambda errors: errors.kolmogorov_smirnov)
+        every = f"{kept} of {count}" if hidden else "Both" if kept == _TWO else f"All {kept}"
+        said = "The column of numbers keeps its" if count == 1 else f"{every} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
         torn = _values_off(told)
-        grade: Grade = "fair" if torn or off else "good"
+        grade: Grade = "with care" if torn or off else "no fault seen"
         return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))
     said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
-    return Finding("numbers", "bad" if not kept or 2 * len(ruined) > count else "fair", figure, said)
+    return Finding("numbers", "poor" if not kept or 2 * len(ruined) > count else "with care", figure, said)
 
 
 def _values_off(columns: Sequence[ValueErrors]) -> str:
@@ -375,24 +384,25 @@ def advice(reports: Mapping[str, Report]) -> str:
     if unknown:
         return f"No tables were measured of {listed(unknown, most=_NAMED)}: nothing is advised without them."
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
-    # Of those whose tables are no worse than the closest ones, the closest with the fewest bad findings, then fair ones.
-    nearest, reach = found[ordered[0]]["tables"], max(MIDDLE, _ALIKE * table_error(reports[ordered[0]]))
-    same = [name for name in ordered if _BADNESS[found[name]["tables"]] <= _BADNESS[nearest]]
+    # Of those with the best findings on tables the closest; of as close ones that with the fewest bad findings on all else.
+    doubts = {**_BADNESS, "cannot be judged": _BADNESS["with care"]}
+    least = min(doubts[grades["tables"]] for grades in found.values())
+    same = [name for name in ordered if doubts[found[name]["tables"]] == least]
+    reach = max(MIDDLE, _ALIKE * table_error(reports[same[0]]))
     same = [name for name in same if table_error(reports[name]) <= reach]
-    doubts = {**_BADNESS, "cannot be judged": _BADNESS["fair"]}
     best = min(same, key=lambda name: sorted((doubts[grade] for grade in found[name].values()), reverse=True))
     grades, others = found[best], [name for name in ordered if name != best]
-    if grades["tables"] == "bad":
+    if grades["tables"] == "poor":
         return f"None of these is close to the real rows: {_HELP}."
     alike = [
         name
         for name in others
         if table_error(reports[name]) < _ALIKE * table_error(reports[best])
-        and all(_BADNESS[grade] <= _BADNESS[grades.get(about, "good")] for about, grade in found[name].items())
+        and all(_BADNESS[grade] <= _BADNESS[grades.get(about, "no fault seen")] for about, grade in found[name].items())
     ]
     if others:
         closest = f"{best} is the best of these"
-    elif grades["tables"] == "good":
+    elif grades["tables"] == "no fault seen":
         made = reports[best]
         as_close = (
             "close to the real rows" if table_error(made) <= MIDDLE else f"as close as {made.release.rows:,} real rows are"
@@ -403,7 +413,7 @@ def advice(reports: Mapping[str, Report]) -> str:
     if alike:
         closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
     parts = {"prediction": "its predictions", "numbers": "its columns of numbers"}
-    weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("bad", "fair"))
+    weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("poor", "with care"))
     if grades["tables"] == "cannot be judged":
         said = f"{closest}. " if others else ""
         said += f"Tables of {_columns(_degree(reports[best]))} cannot tell whether weak relations are kept: in so many rows "
@@ -412,9 +422,10 @@ def advice(reports: Mapping[str, Report]) -> str:
         return f"{said} {todo}: {_HELP}." if weak or doubtful else said
     if weak:
         return f"{closest}; do not rely on {' or '.join(weak)}: {_HELP}."
-    if "fair" in grades.values():
+    if "with care" in grades.values():
         care = f"; take care with {' and '.join(doubtful)}" if doubtful and not closest.endswith("care") else ""
         return f"{closest}{care}: {_HELP}."
     if _degree(reports[best]) == 1 and reports[best].marginals[1].possible > 1:
         return f"{closest}; relations of columns were not measured: compare tables of two columns before you take it."
-    return f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
+    against = "them" if alike else "it"
+    return f"{closest}. Nothing that was measured speaks against {against}: read some rows, or try a smaller ε."

@@ -35,7 +35,7 @@ COLUMNS_OF_A_QUERY = 3
 _NO_CHANCE = 1e-6
 """Probability below which what happened is put down to no chance."""
 _ALL_BUT_GONE = 0.2
-_TELLING, _HALF = 0.2, 0.5
+_TELLING, _KEPT = 0.2, 0.8
 """φ from which on a relation counts, and what is to be left of it."""
 _SURE, _ERRORS = 8.0, 4.0
 """Standard errors by which the real rows have to show a relation, and the synthetic ones to miss it."""
@@ -235,7 +235,7 @@ def marginal_errors(
 def lost_relations(
     real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets
 ) -> tuple[tuple[str, str, float, float], ...]:
-    """Pairs of columns of which the synthetic rows have lost more than half of the relation, by no chance.
+    """Pairs of columns of which the synthetic rows have lost more than a fifth of the relation, by no chance.
 
     Both columns, the strength φ of the relation in the real rows, and how much of it is left; the strongest first. φ is the
     root of Pearson's mean square contingency, φ² = Σ (p - e)²/e for shares p of cells and products e of both columns' own,
@@ -249,7 +249,7 @@ def lost_relations(
         if dense:
             p, q = (shares.reshape([columns.sizes[j] for j in pair]) for shares in (p, q))
             strength, left = _relation(p, q, columns.n, columns.k)
-            if left < _HALF:
+            if left < _KEPT:
                 found.append((names[pair[0]], names[pair[1]], strength, left))
     return tuple(sorted(found, key=lambda each: -each[2]))
 

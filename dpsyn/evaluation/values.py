@@ -67,6 +67,7 @@ class ValueErrors:
             too few others.
         real_cells, cells: all cells, the empty ones, too.
         real_kurtosis, kurtosis: fourth moment about the mean, in deviations (3 of a normal law); NaN of a constant.
+        real_outside, outside: shares of all cells that lie outside the domain, and count as its nearer end.
         off: from where to where there are far too few values, or too many, by no chance, with the real and the other rows
             there, most first: of common values, and of the lowest and the highest hundredth and thirty of either side.
     """
@@ -91,6 +92,8 @@ class ValueErrors:
     cells: int = 0
     real_kurtosis: float = 3.0
     kurtosis: float = 3.0
+    real_outside: float = 0.0
+    outside: float = 0.0
     off: tuple[tuple[float, float, int, int], ...] = ()
 
     @property
@@ -118,6 +121,12 @@ class ValueErrors:
         if apart > _LOST_SHARE + max(allowed, 0.0 if fresh is None else abs(fresh.empty - fresh.real_empty)):
             found.append(
                 f"{percent(self.real_empty, 3)} of the real cells are empty, and {percent(self.empty, 3)} synthetic"
+            )
+        apart, allowed = _apart(self.real_outside, self.outside, *cells)
+        if apart > _LOST_SHARE + allowed:
+            found.append(
+                f"{percent(self.outside, 3)} of the synthetic cells lie outside the domain, and "
+                f"{percent(self.real_outside, 3)} of the real ones"
             )
         beside = {} if fresh is None else {spike.value: abs(spike.real - spike.share) for spike in fresh.spikes}
         beyond = {}
@@ -249,7 +258,10 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
             (real, real_rows), (other, other_rows) = _law(attribute, table), _law(attribute, rows)
             empty = 1 - real.n / max(real_rows, 1), 1 - other.n / max(other_rows, 1)
             errors = replace(_of_column(attribute, real, other), real_empty=empty[0], empty=empty[1])
-            errors = replace(errors, real_cells=real_rows, cells=other_rows)
+            ours, theirs = (
+                attribute.outside(side.different(attribute.name)) / max(side.n, 1) for side in (table.drawn, rows)
+            )
+            errors = replace(errors, real_cells=real_rows, cells=other_rows, real_outside=ours, outside=theirs)
             if errors.spikes and errors.spikes[0].real > _MOST:
                 rest = real.without(errors.spikes[0].value), other.without(errors.spikes[0].value)
                 if min(rest[0].n, rest[1].n) >= _ENOUGH:

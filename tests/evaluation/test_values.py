@@ -348,3 +348,21 @@ def test_fresh_columns_of_two_numbers_are_not_called_ruined(columns: int, rows: 
         real, other = (pd.DataFrame({f"x{j}": random.integers(0, 2, rows) * 5 for j in range(columns)}) for _ in range(2))
         table = dpsyn.read_table(pd.concat([real, pd.DataFrame({f"x{j}": [1.5] for j in range(columns)})]))
         assert not [e.column for e in value_errors(table, dpsyn.Table(other, table.domain)) if e.warning()]
+
+
+def test_cells_outside_the_domain_ruin_a_column_unless_the_real_ones_lie_there_too() -> None:
+    random = np.random.default_rng(0)
+    spend = np.maximum(random.normal(0, 100, 4000), 0)
+    domain = dpsyn.Domain.of([dpsyn.Attribute("spend", "numeric", lower=0, upper=500, bins=10)])
+    below, real = (
+        np.where(spend > 0, spend, -random.exponential(100, 4000)),
+        dpsyn.Table(pd.DataFrame({"spend": spend}), domain),
+    )
+    (errors,) = value_errors(real, dpsyn.Table(pd.DataFrame({"spend": below}), domain))
+    assert errors.outside == np.mean(below < 0)
+    assert errors.real_outside == 0
+    assert "of the synthetic cells lie outside the domain, and 0" in errors.warning()
+    (errors,) = value_errors(
+        dpsyn.Table(pd.DataFrame({"spend": below}), domain), dpsyn.Table(pd.DataFrame({"spend": below}), domain)
+    )
+    assert not errors.warning()
