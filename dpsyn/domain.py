@@ -137,6 +137,10 @@ class Domain(Shown):
         """The same domain, every attribute marked as public knowledge."""
         return Domain(tuple(replace(a, public=True) for a in self.attributes))
 
+    def unconfirmed(self) -> Domain:
+        """The same domain, no attribute marked as public knowledge."""
+        return Domain(tuple(replace(a, public=False) for a in self.attributes))
+
     def replace(self, attribute: Attribute | str, **changes: Any) -> Domain:
         """The same domain with one attribute changed: another one of its name, or its name and the fields that change, as in
         ``domain.replace("wage", lower=0, upper=250_000)``.

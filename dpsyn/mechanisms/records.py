@@ -15,7 +15,7 @@ from typing import Any, NotRequired, TypedDict
 from dpsyn import checks
 from dpsyn.cells import in_settings
 from dpsyn.display import PUBLIC, Shown
-from dpsyn.domain import Attribute, Domain, listed
+from dpsyn.domain import Domain, listed
 from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, quoted, shown
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
@@ -102,7 +102,7 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         raise DataError(f"this is no record of a run ({fault})") from fault
     if found.get("domain") is not None:
         given, domain = domain, Domain.from_dict(found["domain"])
-        if given is not None and _unconfirmed(given) != _unconfirmed(domain):
+        if given is not None and given.unconfirmed() != domain.unconfirmed():
             return Recalibrated(Guarantee.from_dict(found["guarantee"]), contradiction="its domain is not the one given")
     refuted = found["mechanism"] in DEMONSTRATIONS
     if domain is None and not refuted:
@@ -139,10 +139,6 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
     if unsaid:
         return replace(outcome, contradiction=f"its claim takes for granted what it does not say: {unsaid[0]}")
     return outcome
-
-
-def _unconfirmed(domain: Domain) -> list[Attribute]:
-    return [replace(attribute, public=False) for attribute in domain.attributes]
 
 
 def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domain | None, rows: int) -> Recalibrated:

@@ -278,3 +278,5 @@ def test_an_import_adds_results_to_the_same_experiment_and_believes_no_claim(fol
         (experiment,) = app.session_state["experiments"]
         assert {result.guarantee["status"] for result in experiment.results.values()} == {"stated"}
         assert len(experiment.results) == results
+        assert experiment.data is not None
+        assert experiment.data.domain.is_public == bool(experiment.data.sample)

@@ -11,7 +11,7 @@ import pytest
 
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Workspace
-from tests.pages.conftest import confirm, finish_job, last_measured, press
+from tests.pages.conftest import confirm, file_of_runs, finish_job, last_measured, press
 
 ROWS = load_sample("asia").take(np.arange(600)).frame
 
@@ -149,3 +149,23 @@ def test_two_visits_in_one_workspace_lose_nothing_of_each_other(kept, open_page)
     assert (mine.name, mine.measured["measures"]) == ("of all", measured["measures"])
     assert mine.release.diagnostics == made.release.diagnostics
     assert [one.name for one in Workspace(folder).read().releases] == ["of all"]
+
+
+def test_columns_that_a_file_calls_public_are_not_so_by_its_word(kept, open_page):
+    folder, _ = kept(confirmed=True)
+    runs = file_of_runs(open_workspace(upload(open_page), folder))
+    app = upload(open_page).switch_page("comparison.py").run()
+    app.file_uploader(key="runs_import_0").upload("runs.json", runs, "application/json").run()
+    app = finish_job(app.button(key="runs_read").click().run())
+    assert "are not confirmed as public" in said(app)
+    assert "whether they are public nobody has said here" in said(app)
+    assert not [b for b in app.button if b.key == "kept_columns_0"]
+    current = app.session_state["dataset"]
+    app.session_state["dataset"] = current.changed(table=current.full.project(["asia", "tub"]))
+    app = app.run()
+    app = app.button(key="kept_columns_0").click().run()
+    assert not app.exception
+    domain = app.session_state["dataset"].table.domain
+    assert not any(attribute.public for attribute in domain.attributes)
+    (made,) = app.session_state["releases"]
+    assert domain.confirmed() == made.domain

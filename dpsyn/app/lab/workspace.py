@@ -215,12 +215,15 @@ def _marked(made: MadeRelease) -> MadeRelease:
 
 
 def _stated(experiment: Experiment) -> Experiment:
-    """With runs whose claims are the file's, which nobody calibrates again."""
+    """With runs whose claims, and columns whose being public, are the file's word, which nobody checks."""
     found = {
         key: replace(one, guarantee={**one.guarantee, "status": "stated"}) if one.guarantee else one
         for key, one in experiment.results.items()
     }
-    return replace(experiment, results=found)
+    data = experiment.data
+    if data is not None and not data.sample:
+        data = replace(data, domain=data.domain.unconfirmed())
+    return replace(experiment, results=found, data=data)
 
 
 def _content(thing: Kept) -> str:
