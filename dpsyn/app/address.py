@@ -116,6 +116,7 @@ def refusals(page: str) -> Iterator[None]:
 def _says(texts: list[str], value: Any) -> bool:
     """Whether a link's words for a setting may be those for this value; options are written as people read them."""
     if isinstance(value, list | tuple):
+        texts = texts[0].split(",") if len(texts) == 1 < len(value) else texts
         return len(texts) == len(value) and all(_says([text], part) for text, part in zip(texts, value, strict=True))
     said, number = texts[-1].casefold(), isinstance(value, int | float) and not isinstance(value, bool)
     try:

@@ -149,6 +149,15 @@ def test_what_is_usual_may_stand_in_an_address(mechanism: str, words: dict[str, 
     assert f"Not taken from the link: {', '.join(words)}." in said(others)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "refused"), [("Noisy reweighting,DP-CDA", False), (["Noisy reweighting", "DP-CDA"], False), ("MST,AIM", True)]
+)
+def test_a_usual_list_may_stand_in_an_address_in_one_text(chosen: str | list[str], refused: bool) -> None:
+    app = opened("comparison", data="car", comparison_what="Experiments", lab_mechanisms_car=chosen)
+    assert app.multiselect(key="lab_mechanisms_car").value == ["Noisy reweighting", "DP-CDA"]
+    assert ("Not taken from the link: lab_mechanisms_car." in said(app)) == refused
+
+
 @pytest.mark.parametrize("text", ["inf", "nan"])
 @pytest.mark.parametrize("page", ENDLESS)
 def test_numbers_without_end_are_dropped_and_named(page: str, text: str) -> None:
@@ -243,6 +252,8 @@ def test_the_door_itself() -> None:
     assert not any(_says([text], value) for text, value in [("-1", 2), ("x", 2), ("false", True), ("colour", "epsilon")])
     assert _says(["a", "b"], ["a", "b"])
     assert not _says(["a"], ["a", "b"])
+    assert _says(["Noisy reweighting,DP-CDA"], ["Noisy reweighting", "DP-CDA"])
+    assert not _says(["DP-CDA,MST"], ["Noisy reweighting", "DP-CDA"])
 
 
 @pytest.mark.parametrize("text", ["inf", "1, nan", "1e400", "1 2 x", "0x10", " ".join(["1"] * 51)])
