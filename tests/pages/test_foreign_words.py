@@ -21,11 +21,12 @@ from dpsyn.app.state import fingerprint
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease
 from dpsyn.evaluation.report import compare
 from dpsyn.kit import widgets
-from dpsyn.kit.visit import Dataset
+from dpsyn.kit.visit import Dataset, bundled
 from dpsyn.mechanisms.feasibility import feasibility, verdict_markdown
 from dpsyn.mechanisms.registry import MECHANISMS
-from tests.pages.conftest import confirm, last_measured
+from tests.pages.conftest import ROOT, confirm, last_measured
 from tests.pages.test_settings_in_links import FEASIBILITY, MIXING, REWEIGHTING, SAMPLING, bound, protos
+from tests.pages.test_settings_in_links import STATES as OF_LINKS
 from tests.pages.test_share import at
 
 PICTURE = "![i](http://evil.example/x)"
@@ -83,6 +84,13 @@ def visit() -> AppTest:
     app = confirm(app)
     current: Dataset = app.session_state["dataset"]
     releases = [release(current, number, name) for number, name in ((1, current.table.name), (2, MARK))]
+    measured(app, current, releases)
+    app.session_state["experiments"] = [experiment(1, current), experiment(2, None)]
+    return app
+
+
+def measured(app: AppTest, current: Dataset, releases: list[MadeRelease]) -> None:
+    """Give the visit releases, the first of which is measured beside these data."""
     learn, held_out = current.parts
     reports = compare(
         {releases[0].label: releases[0].release.rows}, learn, holdout=held_out, target=current.target, degrees=(1, 2),
@@ -95,8 +103,6 @@ def visit() -> AppTest:
             "degrees": (1, 2), "models": ("logistic regression",),
         }
     }  # fmt: skip
-    app.session_state["experiments"] = [experiment(1, current), experiment(2, None)]
-    return app
 
 
 def release(current: Dataset, number: int, of: str) -> MadeRelease:
@@ -185,6 +191,57 @@ def test_no_word_of_the_data_is_mark_up_or_in_a_link(visit: AppTest, name: str, 
     address = str(dict(app.query_params))
     assert not MARK_UP.search(address)
     assert "own_" not in address
+
+
+def own(rows: int, categories: int, further: int) -> Dataset:
+    """A class, a number, and further columns of two values."""
+    places = range(rows)
+    columns: dict[str, Any] = {
+        "class": [f"c{i % categories}" for i in places],
+        "number": [i * 37 % rows / 7 for i in places],
+    }
+    columns |= {f"yes{j}": ["yes" if i // (j + 2) % 2 else "no" for i in places] for j in range(further)}
+    table = dpsyn.read_table(pd.DataFrame(columns))
+    return Dataset(table, table, target="class")
+
+
+FEW_AND_MANY = own(80, 2, 0), own(900, 37, 3)
+"""Of one's own: whatever differs on a page between them tells of the data."""
+OF_SAMPLES = ("data", "domain", "cda_by_class_asia", "in_cda_x_breast_cancer_diagnosis", "nr_tables_car_2")
+
+
+def settings_in_links(current: Dataset, page: str, query: dict[str, Any]) -> dict[str, Any]:
+    """What a page could say of its settings in a link: keys, and what is chosen at first and can be chosen."""
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
+    app.session_state["dataset"] = current
+    measured(app, current, [release(current, 1, current.table.name)])
+    app.query_params.update({name: said for name, said in query.items() if name not in OF_SAMPLES} | {"data": "own"})
+    app.switch_page(f"{page}.py").run()
+    assert not app.exception, app.exception
+    fields = ("default", "options", "min", "max", "step", "value")
+    return {
+        bound(proto): [str(getattr(proto, field, "")) for field in fields] for proto in protos(app._tree) if bound(proto)
+    } | {"address": dict(app.query_params)}
+
+
+@pytest.mark.parametrize("name", OF_LINKS)
+def test_no_setting_in_a_link_tells_how_many_rows_columns_or_categories_there_are(name: str) -> None:
+    few, many = (settings_in_links(current, *OF_LINKS[name]) for current in FEW_AND_MANY)
+    assert few == many
+
+
+def test_a_column_of_ones_own_is_not_in_the_link_of_the_bundled_data_that_are_opened_next() -> None:
+    app = at("data")
+    for current, column in ((FEW_AND_MANY[1], "yes1"), (bundled("car"), "buying")):
+        app.session_state["dataset"] = current
+        measured(app, current, [release(current, 1, current.table.name)])
+        app.switch_page("comparison.py").run()
+        assert not app.exception, app.exception
+        assert "yes1" not in str(dict(app.query_params))
+        (chosen,) = (box for box in app.selectbox if box.key.startswith("comparison_column"))
+        assert chosen.value == current.table.domain.names[0]
+        chosen.set_value(column).run()
+        app.switch_page("data.py").run()
 
 
 def test_numbers_of_dp_cda_by_class_are_not_in_a_link(visit: AppTest) -> None:

@@ -111,6 +111,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     "dp-cda, class by class": ("generator", {"mechanism": "DP-CDA", "cda_by_class_asia": "true"}),
     "dp-cda as published": ("generator", {"mechanism": "DP-CDA", "cda_way": "As published"}),
     **{name: ("generator", {"mechanism": name}) for name in FIELD_WITH_SETTINGS},
+    "mwem": ("generator", {"mechanism": "MWEM", "mwem_best": "false"}),
     **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING)) for name in SAMPLING},
     "inside sampling, draws": ("inside", {"is_space": "m uniform draws"}),
     "inside sampling, categories": ("inside", {"data": "car", "is_section": "3 · Density"}),
@@ -190,7 +191,7 @@ def test_every_setting_of_releases_and_experiments_is_in_the_address() -> None:
     app = finish_job(app).switch_page("comparison.py").run()
     next(b for b in app.button if b.label == "Measure").click().run()
     app = finish_job(app)
-    assert {"comparison_models", "comparison_column"} <= {name_of(proto) for proto in settings(app)}
+    assert {"comparison_models", "comparison_column_car"} <= {name_of(proto) for proto in settings(app)}
     assert forgotten(app) == []
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     app.multiselect(key="lab_mechanisms_car").set_value(["Noisy reweighting"]).run()

@@ -30,7 +30,6 @@ BAD: list[list[str]] = [
 ]  # fmt: skip
 ALL = os.environ.get("DPSYN_FUZZ") == "random"
 MORE: dict[str, tuple[str, dict[str, str | list[str]]]] = {
-    "mwem": ("generator", {"mechanism": "MWEM", "mwem_best": "false"}),
     "a release": ("comparison", {}),
 }
 NOTHING_OF_THEIR_OWN = {
@@ -87,7 +86,7 @@ def test_every_setting_in_the_source_was_asked_for() -> None:
         pytest.skip("it needs the pages above")
     unseen = []
     # Once something has been measured or released, which takes a job; classes of more than any sample has.
-    asked.update(("comparison_column", "csv_guard", "in_cda_classes_of_many"))
+    asked.update(("comparison_column_of_data", "csv_guard", "in_cda_classes_of_many"))
     for path in [*(ROOT / "pages").glob("*.py"), *(ROOT / "dpsyn").rglob("*.py")]:
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(call, ast.Call):

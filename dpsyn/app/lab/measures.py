@@ -79,7 +79,7 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             possible,
             default=possible,
             key=f"comparison_degrees_{len(possible)}",
-            bind="query-params",
+            **current.kept,
             help="Tables over one, two or three columns are compared.",
         )
         options = list(current.predictable)
@@ -195,7 +195,7 @@ def measured_parts(reports: Reports, places: Sequence[int]) -> dict[str, list[An
 def _column(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
     learn, held_out = current.parts
     left, right = st.columns([1, 3])
-    name = left.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
+    name = left.selectbox("Column", learn.domain.names, key=f"comparison_column_{current.tag}", **current.kept)
     names = [label for label in reports if label in releases]
     chosen = right.multiselect(
         "Releases", names, default=names[:_SHOWN], key=f"comparison_shown_{zlib.crc32(repr(names).encode())}"

@@ -125,11 +125,11 @@ def choose(current: Dataset) -> Settings | None:
                 st.caption("Choose at least one column.")
                 return None
             chosen = tuple(name for name in domain.names if name in columns)
-            draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
+            draws, seed = _reduced_space(current, tuple(domain[name].size for name in chosen), degree)
     return Settings(chosen, degree, floor, ceiling, draws, seed)
 
 
-def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
+def _reduced_space(current: Dataset, sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
     degree, cells = min(degree, len(sizes)), math.prod(sizes)
     fits = largest_whole(sizes, degree)
     kind = widgets.one_of(
@@ -147,7 +147,7 @@ def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int
         value=usual,
         format_func=lambda m: f"{m:,}",
         key=f"is_draws_{dimension}_{cells}",
-        bind="query-params",
+        **current.kept,
         width=260,
     )
     seed = widgets.seed_control("is_seed", "Draw S again")
