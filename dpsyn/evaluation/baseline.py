@@ -21,14 +21,15 @@ from dpsyn.evaluation.distances import (
     MarginalError,
     RangeError,
     RangeQuery,
+    Relations,
     Subsets,
     choose_queries,
     choose_subsets,
     default_max_subsets,
-    lost_relations,
     marginal_errors,
     out_of_proportion,
     range_errors,
+    relations_off,
 )
 from dpsyn.evaluation.fresh import FreshSample, Plan, pairs_of
 from dpsyn.evaluation.prediction import (
@@ -77,6 +78,7 @@ class Closeness:
         off: columns and categories that are far too rare or too frequent by no chance, with their real and synthetic rows,
             the commonest first.
         lost: pairs of columns whose relation is weaker by no chance, its strength, and how much of it is left.
+        made: pairs whose relation is stronger by no chance, its strength in these rows, and how much of it real ones have.
     """
 
     rows: int
@@ -89,7 +91,8 @@ class Closeness:
     copies: Copies | None = None
     regression: Regression | None = None
     off: tuple[tuple[str, str, int, int], ...] = ()
-    lost: tuple[tuple[str, str, float, float], ...] = ()
+    lost: Relations = ()
+    made: Relations = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -102,7 +105,10 @@ class Closeness:
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
-            "lost": [dict(zip(("column", "other", "strength", "left"), one, strict=True)) for one in self.lost],
+            **{
+                name: [dict(zip(("column", "other", "strength", "left"), one, strict=True)) for one in found]
+                for name, found in (("lost", self.lost), ("made", self.made))
+            },
             "off": [dict(zip(("column", "category", "real_rows", "rows"), one, strict=True)) for one in self.off],
             **{name: None if found is None else found.to_dict() for name, found in whole.items()},
         }
@@ -301,7 +307,7 @@ def closeness(
         copies(seen, rows, some, other.codes),
         None if target is None else regression(seen, rows, target, seed),
         out_of_proportion(real, other.codes, table.domain),
-        lost_relations(real, other.codes, table.domain.names, pairs_of(plan)),
+        *relations_off(real, other.codes, table.domain.names, pairs_of(plan)),
     )
 
 

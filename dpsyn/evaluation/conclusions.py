@@ -44,6 +44,8 @@ _SHAPE = 0.05
 """Of the law of a column of numbers, or of a table of three columns and more, beyond chance: what it may be off by."""
 _TOLD_APART = 2.0
 """pMSE of a tree, in parts of what chance gives, from which it tells rows from the real ones."""
+_UNLIKELY = 1e-3
+"""Probability of as much by chance, below which it counts."""
 _NAMED = 3
 _TWO = 2
 """Columns of the largest tables whose errors a report holds one by one."""
@@ -144,7 +146,7 @@ def _tables(report: Report) -> Finding | None:
             grade = "with care"
     if (grade == "no fault seen" and alone is None and error > MIDDLE) or near >= 1:
         said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
-    worst = "" if grade == "poor" else (_lost(report) or _worst_table(report) or _told_apart(report)) + _off(report)
+    worst = "" if grade == "poor" else (_relations(report) or _worst_table(report) or _told_apart(report)) + _off(report)
     return Finding("tables", "with care" if worst else grade, percent(error), f"{said}.{worst}")
 
 
@@ -162,20 +164,23 @@ def _by_chance(report: Report, degree: int) -> float:
     return max(_NEAR * mean, mean + _DEVIATIONS * sample.deviation_of_mean(degree) + 1 / sample.rows)
 
 
-def _lost(report: Report) -> str:
-    """The strongest relation that is weaker by no chance, in words."""
-    every = report.release.lost
-    if not every:
-        return ""
-    (one, other, _, left), more = every[0], f" (the strongest of {len(every):,} such)" * (len(every) > 1)
-    what = f"{percent(left)} is left" if left > 0 else "nothing is left"
-    return f" Of the relation of {quoted(one)} and {quoted(other)} {what}{more}."
+def _relations(report: Report) -> str:
+    """The strongest relations that are weaker, and stronger, than the real ones by no chance, in words."""
+    said = ""
+    for every, words in (
+        (report.release.lost, "the relation of {} and {} {} is left"),
+        (report.release.made, "the relation that {} and {} have here the real rows have {}"),
+    ):
+        if every:
+            (one, other, _, left), more = every[0], f" (the strongest of {len(every):,} such)" * (len(every) > 1)
+            said += f" Of {words.format(quoted(one), quoted(other), percent(left) if left > 0 else 'nothing')}{more}."
+    return said
 
 
 def _told_apart(report: Report) -> str:
     """That a tree tells the rows from the real ones, in words."""
     found = report.release.propensity
-    if found is None or not found.ratio > _TOLD_APART:
+    if found is None or not found.ratio > _TOLD_APART or found.chance > _UNLIKELY:
         return ""
     return f" A tree tells these rows from the real ones {short(found.ratio, 2)} times as well as chance does."
 

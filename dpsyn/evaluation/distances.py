@@ -232,26 +232,32 @@ def marginal_errors(
     return found, pd.DataFrame(matrix, index=list(names), columns=list(names))
 
 
-def lost_relations(
-    real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets
-) -> tuple[tuple[str, str, float, float], ...]:
-    """Pairs of columns of which the synthetic rows have lost more than a fifth of the relation, by no chance.
+Relations = tuple[tuple[str, str, float, float], ...]
+
+
+def relations_off(real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets) -> tuple[Relations, Relations]:
+    """Pairs of columns of which the synthetic rows have lost more than a fifth of the relation, by no chance; and those of
+    which the real ones lack as much of the synthetic rows' own.
 
     Both columns, the strength φ of the relation in the real rows, and how much of it is left; the strongest first. φ is the
     root of Pearson's mean square contingency, φ² = Σ (p - e)²/e for shares p of cells and products e of both columns' own,
     less what chance adds; left is Σ (p - e)(q - f)/e / φ², where q and f are those of the synthetic rows. A cell in which
     less than one real row is to be expected counts as if it were one: e is 1/n under the line.
     """
-    columns, found = _Columns(real, synthetic), []
+    columns = _Columns(real, synthetic)
+    lost: list[tuple[str, str, float, float]] = []
+    made: list[tuple[str, str, float, float]] = []
     columns.expect([pairs])
     for pair in pairs:
         p, q, dense = columns.shares(pair)
         if dense:
             p, q = (shares.reshape([columns.sizes[j] for j in pair]) for shares in (p, q))
-            strength, left = _relation(p, q, columns.n, columns.k)
-            if left < _KEPT:
-                found.append((names[pair[0]], names[pair[1]], strength, left))
-    return tuple(sorted(found, key=lambda each: -each[2]))
+            for found, sides in ((lost, (p, q, columns.n, columns.k)), (made, (q, p, columns.k, columns.n))):
+                strength, left = _relation(*sides)
+                if left < _KEPT:
+                    found.append((names[pair[0]], names[pair[1]], strength, left))
+    first, second = (tuple(sorted(found, key=lambda each: -each[2])) for found in (lost, made))
+    return first, second
 
 
 def _relation(p: Floats, q: Floats, n: int, k: int) -> tuple[float, float]:

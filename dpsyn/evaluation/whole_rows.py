@@ -38,10 +38,12 @@ class Propensity:
         error: pMSE, mean of (p - c)² over all rows, where p is the tree's share of the others among rows like this one and
             c among all; 0 if it sees no difference, c(1 - c) if it tells all of them apart.
         by_chance: the same, on average, of labels that are shuffled: what rows of one source have.
+        leaves: of the tree.
     """
 
     error: float
     by_chance: float
+    leaves: int = _LEAVES
 
     @property
     def ratio(self) -> float:
@@ -49,6 +51,15 @@ class Propensity:
 
         NaN where a tree finds nothing by chance: of so few rows, or so much alike, it can make no leaves."""
         return self.error / self.by_chance if self.by_chance else math.nan
+
+    @property
+    def chance(self) -> float:
+        """About the probability of such a ratio in rows of one source: of as many leaves, less one, the errors are as χ²
+        variables, and those of the shuffles, too."""
+        from scipy.stats import f
+
+        free = max(self.leaves - 1, 1)
+        return float(f.sf(self.ratio, free, _SHUFFLES * free)) if self.by_chance else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -71,9 +82,9 @@ def propensity(real: Codes, other: Codes, seed: int) -> Propensity:
     sides = [side if len(side) <= most else side[_at_random(len(side), most, seed)] for side in (real, other)]
     rows = np.concatenate(sides).astype(np.float32)
     of_others = np.repeat([0, 1], [len(side) for side in sides])
-    error = _tree_error(rows, of_others, seed)
-    chance = [_tree_error(rows, generator.permutation(of_others), seed) for _ in range(_SHUFFLES)]
-    return Propensity(error, float(np.mean(chance)))
+    error, leaves = _tree_error(rows, of_others, seed)
+    chance = [_tree_error(rows, generator.permutation(of_others), seed)[0] for _ in range(_SHUFFLES)]
+    return Propensity(error, float(np.mean(chance)), leaves)
 
 
 def _at_random(rows: int, count: int, seed: int) -> npt.NDArray[np.int64]:
@@ -81,14 +92,14 @@ def _at_random(rows: int, count: int, seed: int) -> npt.NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(rows, size=count, replace=False))
 
 
-def _tree_error(rows: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], seed: int) -> float:
+def _tree_error(rows: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], seed: int) -> tuple[float, int]:
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(
         max_leaf_nodes=_LEAVES, min_samples_leaf=min(_FEWEST_IN_A_LEAF, len(rows)), random_state=seed % 2**32
     )
     share = tree.fit(rows, labels).predict_proba(rows)[:, 1]
-    return float(np.mean((share - labels.mean()) ** 2))
+    return float(np.mean((share - labels.mean()) ** 2)), int(tree.get_n_leaves())
 
 
 @dataclass(frozen=True)

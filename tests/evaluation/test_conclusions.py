@@ -200,6 +200,17 @@ def test_a_category_that_is_gone_is_told(gone: tuple[tuple[str, str, int, int], 
     assert found[1].endswith(said)
 
 
+def test_a_relation_that_real_rows_do_not_have_is_told() -> None:
+    made = report(0.01)
+    release = replace(made.release, made=(("pay", "way", 0.7, 0.03), ("a", "b", 0.4, -0.1)), lost=(("c", "d", 0.5, 0.0),))
+    grade, said = card(replace(made, release=release))["tables"]
+    assert grade == "with care"
+    assert said.endswith(
+        " Of the relation of 'c' and 'd' nothing is left. Of the relation that 'pay' and 'way' have here the real rows have "
+        "3\N{NO-BREAK SPACE}% (the strongest of 2 such)."
+    )
+
+
 @pytest.mark.parametrize(
     ("lost", "said"),
     [

@@ -18,9 +18,9 @@ from dpsyn.evaluation import distances
 from dpsyn.evaluation.distances import (
     choose_subsets,
     default_max_subsets,
-    lost_relations,
     marginal_errors,
     out_of_proportion,
+    relations_off,
     total_variation,
 )
 from dpsyn.solvers.coded import CodedRows
@@ -243,7 +243,10 @@ def related(random: np.random.Generator, rows: int, strong: float) -> np.ndarray
 
 
 def lost(real: np.ndarray, other: np.ndarray, sizes: tuple[int, ...] = (4, 3)) -> tuple[tuple[str, str, float, float], ...]:
-    return lost_relations(CodedRows(real, sizes), other, ["a", "b"], [(0, 1)])
+    found, _ = relations_off(CodedRows(real, sizes), other, ["a", "b"], [(0, 1)])
+    # What real rows would have lost beside others, these have made.
+    assert relations_off(CodedRows(other, sizes), real, ["a", "b"], [(0, 1)])[1] == found
+    return found
 
 
 def test_a_relation_that_is_lost_is_found_with_its_strength() -> None:

@@ -136,3 +136,20 @@ def test_real_rows_with_some_cells_changed_look_private() -> None:
 def test_rows_that_are_all_equal_cannot_be_changed() -> None:
     table = ASIA.take(np.zeros(5, dtype=int))
     assert nearly_copies(table, table.codes, seed=0) == (2, Copies(1.0, 0.0))
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(1, 400), (1, 4_000), (2, 400), (4, 4_000)])
+def test_a_fresh_sample_of_few_different_rows_is_not_told_apart(columns: int, rows: int) -> None:
+    """A tree of two leaves has an error that is often five times that of three shuffles; its chance says so."""
+    random = np.random.default_rng(columns)
+    found = [
+        propensity(random.integers(0, 2, (rows, columns)), random.integers(0, 2, (rows, columns)), seed)
+        for seed in range(60)
+    ]
+    assert all(one.leaves == 2**columns for one in found)
+    assert sum(one.ratio > 2 for one in found) >= (columns < 4)
+    assert not any(one.ratio > 2 and one.chance < 1e-3 for one in found)
+    others = propensity(random.integers(0, 2, (rows, 6)), random.integers(0, 2, (rows, 6)) ** (np.arange(6) > 3), 0)
+    assert others.ratio > 2
+    assert others.chance < 1e-3
+    assert Propensity(0.0, 0.0).chance == 1
