@@ -76,5 +76,5 @@ def unit_of(values: Floats) -> float | None:
         finest = int(fineness(some).max(initial=0))
         if finest == len(_PROPOSED):
             return None
-    limit = EXACT_DECIMALS / 2 if _PROPOSED[finest] < 1 else EXACT
-    return _PROPOSED[finest] if float(np.abs(values).max(initial=0)) / _PROPOSED[finest] < limit else None
+    limit = EXACT_DECIMALS / 2 * _PROPOSED[finest] if _PROPOSED[finest] < 1 else EXACT
+    return _PROPOSED[finest] if float(np.abs(values).max(initial=0)) < limit else None
