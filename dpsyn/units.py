@@ -17,7 +17,7 @@ EXACT_DECIMALS = 2.0**50
 """Any 15 digits. Below this a decimal that no double is, divided by its unit, is off by less than half a unit."""
 _ROUNDING = 1e-6
 """Of a unit."""
-_PROPOSED = (1000.0, 500.0, 100.0, 50.0, 10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001)
+_PROPOSED = (1e3, 500.0, 100.0, 50.0, 10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01, 0.005, 1e-3, 5e-4, 1e-4, 5e-5, 1e-5, 5e-6, 1e-6)
 """Units that numbers may suggest; each is a multiple of the next."""
 
 
@@ -70,7 +70,7 @@ def fineness(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def unit_of(values: Floats) -> float | None:
-    """The unit that finite numbers suggest, 1000 to 0.0001; None if they have more decimals, or digits, than a double."""
+    """The unit that finite numbers suggest, 1000 to 0.000001; None if they have more decimals, or digits, than a double."""
     finest = 0
     for some in (values[:100], values):  # the first ones show most columns of real numbers
         finest = int(fineness(some).max(initial=0))

@@ -245,7 +245,8 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("one that is broken", lambda i: 11_900.5 if i == 11_900 else i, ","),
     ("real numbers", lambda i: 100 / (i + 1), ","),
     ("cents late", lambda i: f"{i}.25" if i == 11_990 else f"{i}.5", ","),
-    ("five decimals late", lambda i: f"{i}.00001" if i == 11_990 else f"{i}.5", ","),
+    ("six decimals late", lambda i: f"{i}.000001" if i == 11_990 else f"{i}.5", ","),
+    ("seven decimals late", lambda i: f"{i}.0000001" if i == 11_990 else f"{i}.5", ","),
     ("more digits than a double late", lambda i: "123456789012345.5" if i == 11_990 else f"{i}.5", ","),
     ("numbers of rows, some twice", lambda i: i if i < 11_900 else i - 11_900, ","),
     ("numbers of accounts", lambda i: 10**7 + 7919 * 7919 * i % (9 * 10**7), ","),
@@ -269,7 +270,7 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("a number far off, and others late", lambda i: {11_960: -9999, 11_990: -4000.5}.get(i, i / 8), ","),
     ("thousands with commas late", lambda i: "1,250" if i == 11_990 else i, ";"),
     ("thousands with commas, and a decimal late", lambda i: {11_980: "1,250", 11_990: "1,5"}.get(i, i), ";"),
-    ("thousands behind a finer number", lambda i: {11_970: "0", 11_980: "1e-5", 11_990: "1.250"}.get(i, i), ";"),
+    ("thousands behind a finer number", lambda i: {11_970: "0", 11_980: "1e-7", 11_990: "1.250"}.get(i, i), ";"),
     ("thousands, and a decimal late", lambda i: {11_980: "1.250", 11_990: "1.5"}.get(i, i), ";"),
     ("long decimals that are one number", lambda i: f"0.{10**16 + i // 2}{i % 2}5", ","),
     (
