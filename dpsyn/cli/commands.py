@@ -31,7 +31,7 @@ from dpsyn.cli.reading import (
     schema_of,
     settings_in,
 )
-from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, FileName, Progress, note, remark, say, say_json, wrapped
+from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, FileName, OutputName, Progress, note, remark, say, say_json, wrapped
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, told_of
@@ -131,7 +131,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 @click.argument("file", type=FileName())
 @columns_named
 @in_place
-@click.option("--output", "-o", type=FileName(path_type=Path), help="The file to write; without it, standard output.")
+@click.option("--output", "-o", type=OutputName(path_type=Path), help="The file to write; without it, standard output.")
 @click.option(
     "--confirmed",
     is_flag=True,
@@ -312,10 +312,10 @@ def _parquet(rows: pd.DataFrame) -> bytes:
     "--output",
     "-o",
     required=True,
-    type=FileName(),
+    type=OutputName(),
     help="The CSV, TSV or Parquet file to write, or - for CSV on standard output.",
 )
-@click.option("--record", type=FileName(path_type=Path), help="Where the record goes; by default beside the rows.")
+@click.option("--record", type=OutputName(path_type=Path), help="Where the record goes; by default beside the rows.")
 @click.option("--guard", is_flag=True, help="Write text that a spreadsheet would run as a formula after an apostrophe.")
 @force
 @as_json
@@ -461,8 +461,8 @@ def verify(record: str, schema: str | None, as_json: bool, quiet: bool) -> int:
 @click.option("--output", "-o", type=FileName(), help="Where the results go; by default a folder beside the file.")
 @click.option("--resume", is_flag=True, help="Go on with what was interrupted, or add what the file now asks for.")
 @click.option("--workers", type=click.IntRange(1, 1000), default=2, show_default=True, help="Processes.")
-@click.option("--csv", "table", type=FileName(path_type=Path), help="Write one line per draw and measure.")
-@click.option("--figure", type=FileName(path_type=Path), help="Write the picture of the field, or the curves, as HTML.")
+@click.option("--csv", "table", type=OutputName(path_type=Path), help="Write one line per draw and measure.")
+@click.option("--figure", type=OutputName(path_type=Path), help="Write the picture of the field, or the curves, as HTML.")
 @force
 @as_json
 @quiet

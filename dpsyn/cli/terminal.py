@@ -56,6 +56,18 @@ class FileName(click.Path):
         return super().convert(value or self.fail("the name of the file is empty", param, ctx), param, ctx)
 
 
+class OutputName(FileName):
+    """The same of what is to be written: a name that leads to standard output, as /dev/stdout does, is ``-``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        with suppress(OSError, ValueError, AttributeError):  # there is no such file, or no standard output
+            there = os.stat(value)
+            if os.path.samestat(there, os.fstat(sys.stdout.fileno())) and not os.path.samestat(there, os.stat(os.devnull)):
+                value = "-"
+        return super().convert(value, param, ctx)
+
+
 class Commands(click.Group):
     """A group whose every end is an exit code, with one line on standard error where it is not 0."""
 

@@ -185,6 +185,28 @@ def test_pipes(here: Path) -> None:
     run("generate", "leute.csv", "-o", "-", "--json", code=terminal.USAGE)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such name")
+@pytest.mark.parametrize("name", ["/dev/stdout", "link", "x.csv"])
+def test_a_name_that_leads_to_standard_output_is_standard_output(here: Path, name: str) -> None:
+    def said(words: str) -> subprocess.CompletedProcess[bytes]:
+        shell = f"{sys.executable} -m dpsyn.cli {words}"
+        return subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, check=False, timeout=60)
+
+    (here / "link").symlink_to("/dev/stdout")
+    (here / "x.csv").write_text("mine\n")
+    words = f"generate leute.csv --force -o {name} {' '.join(QUICK)}"
+    assert b"no record was written" in said(f"{words} >> x.csv").stderr
+    first, *rows = (here / "x.csv").read_text().splitlines()
+    assert first == "mine"
+    assert len(rows) == 61
+    assert said(f"schema leute.csv -o {name} --force > x.csv").returncode == terminal.DONE
+    assert read_schema((here / "x.csv").read_bytes()) == dpsyn.read_table("leute.csv").domain
+    assert b"- is standard output" in said(f"experiment grid.toml --csv {name} > x.csv").stderr
+    assert b"take a file for the record" in said(f"{words} --record {name} > x.csv").stderr
+    assert said(f"{words.replace(name, '/dev/null')} --json > /dev/null").returncode == terminal.DONE
+    assert not list(here.glob("*record*"))
+
+
 def test_machines_get_json(here: Path) -> None:
     made = json.loads(run("generate", "leute.csv", "-o", "rows.csv", "--json", *QUICK).stdout)
     assert made["written"] == {"rows": "rows.csv", "record": "rows.record.json"}
