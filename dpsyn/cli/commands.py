@@ -261,7 +261,7 @@ def feasibility(
     return DONE if any(verdict.holds for verdict in found) else NO
 
 
-def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | None, Path | None]:
+def _places(output: str, record: Path | None, *, as_json: bool, guard: bool) -> tuple[Path | None, Path | None]:
     """Where the rows go, None for standard output, and the record, None for nowhere."""
     if record is not None and str(record) == STDIN:
         raise click.UsageError("--record -: take a file for the record, the rows have standard output")
@@ -272,6 +272,8 @@ def _places(output: str, record: Path | None, *, as_json: bool) -> tuple[Path | 
     place = Path(output)
     if place.suffix.lower() not in ("", ".csv", ".txt", *TABS, *PARQUET):
         raise click.UsageError(f"--output {output}: take a name that ends in .csv, .tsv or .parquet")
+    if guard and place.suffix.lower() in PARQUET:
+        raise click.UsageError("--guard: Parquet holds no formulas; leave it out, or write a CSV or TSV")
     if record is None and (place.is_file() or not place.exists()):
         record = place.with_name(f"{place.stem}.record.json")
     return place, record
@@ -316,7 +318,7 @@ def _parquet(rows: pd.DataFrame) -> bytes:
     help="The CSV, TSV or Parquet file to write, or - for CSV on standard output.",
 )
 @click.option("--record", type=OutputName(path_type=Path), help="Where the record goes; by default beside the rows.")
-@click.option("--guard", is_flag=True, help="Write text that a spreadsheet would run as a formula after an apostrophe.")
+@click.option("--guard", is_flag=True, help="In a CSV or TSV, put an apostrophe before what a spreadsheet would run.")
 @force
 @as_json
 @quiet
@@ -335,7 +337,7 @@ def generate(
 
     spec = PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
-    place, record = _places(output, record, as_json=as_json)
+    place, record = _places(output, record, as_json=as_json, guard=guard)
     with terminal.written(place, record, force=force, read=[file, schema]) as write:
         table = read(file, schema, columns, in_place=in_place)
         note_unconfirmed(table.domain, file, schema)

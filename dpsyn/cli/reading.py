@@ -188,7 +188,7 @@ def note_doubts(table: AnyTable) -> None:
 def note_formulas(rows: pd.DataFrame, *, guarded: bool) -> None:
     """Say that a spreadsheet would run some text of these rows, where it is not guarded."""
     if not guarded and any(map(escape.runs, escape.texts(rows))):
-        remark("some text would be run by a spreadsheet as a formula; --guard writes it after an apostrophe")
+        remark("some text would be run by a spreadsheet as a formula; --guard writes it after an apostrophe in a CSV or TSV")
 
 
 def note_unconfirmed(domain: Domain, file: str, schema: str | None) -> None:

@@ -253,6 +253,7 @@ def test_machines_get_json(here: Path) -> None:
         ),
         (["generate", "leute.csv"], terminal.USAGE, "Missing option"),
         (["generate", "leute.csv", "-o", "x.xlsx"], terminal.USAGE, "ends in .csv, .tsv or .parquet"),
+        (["generate", "leute.csv", "-o", "x.PQ", "--guard"], terminal.USAGE, "--guard: Parquet holds no formulas"),
         (["generate", "leute.csv", "-o", ""], terminal.USAGE, "'-o': the name of the file is empty"),
         (["generate", "leute.csv", "-o", "-", "--record", "-"], terminal.USAGE, "take a file for the record"),
         (["generate", "leute.csv", "-o", "x.csv", "--record", "./x.csv"], terminal.USAGE, "'x.csv' is to be written twice"),
