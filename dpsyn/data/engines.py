@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from dpsyn.cells import is_unicode
 from dpsyn.data._delimited import check_distinct
-from dpsyn.data._frames import is_text, usable
+from dpsyn.data._frames import check_shape, is_text, usable
 from dpsyn.data._sql import Integers, Numbers, Threshold, in_microseconds, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
@@ -330,7 +330,7 @@ def _columns(path: str) -> dict[str, tuple[str, str]]:
     schema = parquet.read_metadata(path).schema
     columns, arrow = map(schema.column, range(len(schema))), schema.to_arrow_schema()
     check_distinct(tuple(arrow.names), "the Parquet file's ")
-    usable(arrow)  # durations are whole numbers to DuckDB
+    check_shape(usable(arrow)[0], rows=1)  # durations are whole numbers to DuckDB, and what has no name gets one
     for field in arrow:
         if pa.types.is_decimal256(field.type):
             raise DataError(

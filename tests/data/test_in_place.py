@@ -569,6 +569,13 @@ def test_a_path_that_no_pattern_names_is_refused(tmp_path):
         dpsyn.read_table(file, in_place=True)
 
 
+def test_a_column_without_a_name_is_refused_as_in_memory(tmp_path):
+    pd.DataFrame({"x": ["a", "b"], "": [1, 2]}, index=["p", "q"]).to_parquet(tmp_path / "x.parquet")
+    for source, in_place_ in ((tmp_path / "x.parquet", False), (tmp_path / "x.parquet", True), (tmp_path, True)):
+        with pytest.raises(DataError, match="column 2 of 2 has no name; give it one or leave it out"):
+            dpsyn.read_table(source, in_place=in_place_)
+
+
 def test_columns_that_only_capital_letters_tell_apart_are_refused(tmp_path):
     table = pa.table([[1], [2], [3]], names=["x", "X", "X_1"])
     parquet.write_table(table, tmp_path / "a.parquet")
