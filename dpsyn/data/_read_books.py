@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -106,7 +107,7 @@ def of_json_schema(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str,
     required = _list(row.get("required"))
     told = {}
     for name, column in columns.items():
-        said = _together(list(_parts(_named(column, f"property {name!r}"), found, name)), name)
+        said = _together(list(_parts(_node(column, f"property {name!r}"), found, name)), name)
         told[name] = said if name in required or not required else replace(said, missing=True)
     return told, {}
 
@@ -135,9 +136,9 @@ def _parts(
             yield from _parts(_referred(value, root), root, name, levels - 1)
         elif word == "allOf":
             for part in _list(value):
-                yield from _parts(_named(part, f"property {name!r}"), root, name, levels - 1)
+                yield from _parts(_node(part, f"property {name!r}"), root, name, levels - 1)
         elif word in ("anyOf", "oneOf"):
-            yield from _one_of([_named(part, f"property {name!r}") for part in _list(value)], root, name, levels - 1)
+            yield from _one_of([_node(part, f"property {name!r}") for part in _list(value)], root, name, levels - 1)
         else:
             plain[word] = value
     yield plain
@@ -278,11 +279,16 @@ def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, 
 def _referred(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a reference within the document stands for."""
     at: Any = root
-    for part in str(reference).removeprefix("#").split("/"):
-        at = at.get(part.replace("~1", "/").replace("~0", "~")) if part and isinstance(at, Mapping) else at
-    if not str(reference).startswith("#") or not isinstance(at, Mapping):
+    for part in filter(None, unquote(str(reference)).removeprefix("#").split("/")):
+        at = at.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(at, Mapping) else None
+    if not str(reference).startswith("#") or not isinstance(at, bool | Mapping):
         raise DataError(f"the schema refers to {shown(reference)}, which is not in it")
-    return at
+    return _node(at, f"what {shown(reference)} stands for")
+
+
+def _node(found: Any, what: str) -> Mapping[str, Any]:
+    """A schema; ``true`` says as little as one without words."""
+    return {} if found is True else _named(found, what)
 
 
 def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:

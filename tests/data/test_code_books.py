@@ -174,6 +174,10 @@ NODES: dict[str, tuple[dict[str, Any], Attribute]] = {
     ),
     "reference": ({"$ref": "#/$defs/Grade", "description": "…"}, Attribute("x", "categorical", (1, 2, 3))),
     "reference in parts": ({"allOf": [{"$ref": "#/$defs/Grade"}], "default": 1}, Attribute("x", "categorical", (1, 2, 3))),
+    "reference by address": (
+        {"allOf": [{"$ref": "#/%24defs/a%20b~1100%25"}, True, {"$ref": "#/$defs/any"}]},
+        Attribute("x", "categorical", (1, 2)),
+    ),
     "null": ({"enum": ["u", None]}, Attribute("x", "categorical", ("u",), missing=True)),
     "truth": ({"enum": ["Yes", "No"]}, Attribute("x", "truth", ("No", "Yes"))),
     "boolean": ({"type": "boolean"}, Attribute("x", "truth", (False, True))),
@@ -236,6 +240,8 @@ def test_properties_of_json_schema(name: str) -> None:
     defs = {
         "Grade": {"type": "integer", "enum": [1, 2, 3]},
         "Size": {"type": "integer", "minimum": 0, "maximum": 90, "multipleOf": 1.5},
+        "a b/100%": {"enum": [1, 2]},
+        "any": True,
     }
     row = {"$defs": defs, "type": "object", "properties": {"x": node}, "required": ["x"]}
     assert read_code_book(row).domain()[0]["x"] == expected
@@ -255,6 +261,8 @@ def test_what_is_not_required_may_be_empty() -> None:
         ({"type": "integer", "minimum": 0}, "its bounds"),
         ({"type": "string"}, "what its values are"),
         ({}, "what its values are"),
+        (True, "what its values are"),
+        ({"anyOf": [True, {"enum": ["x"]}]}, "what its values are"),
         ({"type": "array", "items": {}}, "single values, not 'array'"),
         ({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 3}, {"enum": ["x"]}]}, "what its values are"),
         ({"type": "integer", "minimum": "0", "maximum": 2}, "must be a number"),
@@ -263,7 +271,7 @@ def test_what_is_not_required_may_be_empty() -> None:
         ({"enum": [[1], [2]]}, "use texts, numbers or truth values"),
     ],
 )
-def test_what_is_not_said_is_not_made_up(node: dict[str, Any], why: str) -> None:
+def test_what_is_not_said_is_not_made_up(node: Any, why: str) -> None:
     with pytest.raises(DomainError, match=why) as fault:
         read_code_book({"properties": {"odd": node}}).domain()
     assert fault.value.column == "odd"
@@ -295,6 +303,8 @@ def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
         "Column 'n' is never empty by the description, and is in some rows: it may be empty.",
         "Not all of n could be taken from the description: what is missing was read off the rows.",
     )
+    book = read_code_book({"properties": {"n": True, "word": {"$ref": "#/definitions/a%20b"}}, "definitions": {"a b": True}})
+    assert book.domain(rows)[0] == rows.domain.project(["n", "word"])
     with pytest.raises(DomainError, match="no column 'gone'"):
         read_code_book({"properties": {"gone": {"enum": [1]}}}).domain(rows)
 
@@ -511,7 +521,19 @@ def test_columns_are_chosen_by_name() -> None:
         book.project(["who"])
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "3", '{"columns": []}', "no", '{"$ref": "#/$ref"}', '{"$ref": "http://x/y"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{}",
+        "3",
+        '{"columns": []}',
+        "no",
+        '{"$ref": "#/$ref"}',
+        '{"$ref": "http://x/y"}',
+        '{"properties": {"x": false}}',
+    ],
+)
 def test_what_describes_no_table_is_refused(text: str) -> None:
     with pytest.raises(DpsynError):
         read_code_book(text).domain()
