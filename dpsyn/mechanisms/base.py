@@ -368,6 +368,7 @@ class Mechanism(Shown, ABC):
             **self.calibrated(),
         }
 
+    @np.errstate(under="ignore")
     def redraw(self, generator: np.random.Generator | None, release: Release) -> pd.DataFrame | None:
         """Rows drawn once more from what ``release`` has fitted, to tell the draw's error from that of the noise.
 
@@ -394,6 +395,7 @@ class Mechanism(Shown, ABC):
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Rows and diagnostics."""
 
+    @np.errstate(under="ignore")  # a probability that is too small for a double is 0, whatever the caller has it do
     def __call__(
         self, generator: np.random.Generator | None, table: AnyTable | None = None, progress: Progress = no_progress
     ) -> Release:

@@ -99,6 +99,7 @@ def _minus_twice_the_slope(along: Floats, t: float, mu: float) -> Floats:
     return np.asarray(math.sqrt(2 / math.pi) - x * erfcx(x / _ROOT))
 
 
+@np.errstate(under="ignore")
 def discrete_delta(moved: Sequence[Moved], scale: float, epsilon: float) -> float:
     """δ(ε) of discrete Gaussian noise of scale σ/√weight on coordinates that a neighbour moves so.
 

@@ -261,3 +261,29 @@ def test_a_mechanism_shows_as_public_where_its_domain_and_its_number_of_rows_are
         "  to run it: mechanism(None, table)",
     ]
     assert "  settings: rows 5" in replace(mechanism, config=Plain(5))._shown()[1]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        dpsyn.NoisyReweighting(rows=50, reduced_space="uniform"),
+        dpsyn.AIM(rows=50),
+        dpsyn.Contingency(rows=50),
+    ],
+    ids=["reweighting", "aim", "contingency"],
+)
+def test_what_is_too_small_for_a_double_is_0_whatever_the_caller_has_numpy_do(config: Config) -> None:
+    table = dpsyn.load_sample("asia")
+    with np.errstate(all="raise"):
+        mechanism = config.calibrate(PrivacySpec(1.0, 1e-5), table.domain, n=table.n)
+        release = mechanism(np.random.default_rng(0), table)
+        mechanism.redraw(np.random.default_rng(1), release)
+
+
+def test_it_is_0_in_rows_that_are_drawn_once_more_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PlainMechanism, "_redraw", lambda *_: pd.DataFrame(np.exp([-1e4])))
+    mechanism = Plain().calibrate(PrivacySpec(1.0, 1e-5), DOMAIN, n=3)
+    with np.errstate(all="raise"):
+        again = mechanism.redraw(None, mechanism(None, TABLE))
+    assert again is not None
+    assert again.to_numpy().tolist() == [[0.0]]
