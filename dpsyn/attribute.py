@@ -32,7 +32,7 @@ _FEW_UNITS = 9
 
 
 @dataclass(frozen=True)
-class Attribute:
+class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
     """One column: its kind and the values it may take.
 
     Args:
@@ -90,6 +90,10 @@ class Attribute:
             self._check_bounds()
         else:
             self._check_categories()
+
+    def __eq__(self, other: object) -> bool:
+        """Categories that are equal and of other types, such as 0 and False, are others: they come out as they are."""
+        return isinstance(other, Attribute) and _in_full(self) == _in_full(other)
 
     def _wrong(self, message: str) -> DomainError:
         return DomainError(f"column {quoted(self.name)}: {message}", column=self.name)
@@ -498,6 +502,11 @@ class Attribute:
         is_date = isinstance(data["kind"], str) and data["kind"] == "date"
         bounds = [side for side in ("lower", "upper") if side in data] if is_date else []
         return cls(**{**data, **{side: _day_number(data[side]) for side in bounds}})
+
+
+def _in_full(attribute: Attribute) -> list[object]:
+    """Every field, and the types of the categories."""
+    return [*(getattr(attribute, field.name) for field in fields(attribute)), *map(type, attribute.categories)]
 
 
 def _day_number(bound: object) -> object:

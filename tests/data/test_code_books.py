@@ -452,7 +452,7 @@ UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
     "exclusive": (node(**WHOLE, exclusiveMinimum=True), DIGITS, ["what 'exclusiveMinimum' says of it is not used"]),
     "values of another type": (
         node(type="integer", enum=[0, 1, None, "x", 2.0, True]),
-        Attribute("x", "categorical", (0, 1, 2)),
+        Attribute("x", "categorical", (0, 1, 2.0)),
         ["of its values those are left out that its type excludes: null, 'x', True"],
     ),
     "values and bounds": (

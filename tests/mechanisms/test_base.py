@@ -263,6 +263,16 @@ def test_a_mechanism_shows_as_public_where_its_domain_and_its_number_of_rows_are
     assert "  settings: rows 5" in replace(mechanism, config=Plain(5))._shown()[1]
 
 
+@pytest.mark.parametrize("categories", [(False, True), (0.0, 1.0), (0, True)])
+def test_rows_are_not_made_of_categories_that_the_table_has_in_another_type(categories: tuple[Any, Any]) -> None:
+    table = Table(pd.DataFrame({"c": [0, 1, 1]}), Domain.of([Attribute("c", "categorical", (0, 1))]))
+    other = table.domain.replace("c", categories=categories)
+    assert other != table.domain
+    with pytest.raises(InputError, match="calibrate again"):
+        dpsyn.MST(rows=2).calibrate(PrivacySpec(1.0), other, n=3)(None, table)
+    assert dpsyn.MST(rows=2).calibrate(PrivacySpec(1.0), other, n=3)(None, table.with_domain(other)).domain == other
+
+
 @pytest.mark.parametrize(
     "config",
     [
