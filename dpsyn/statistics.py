@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,8 +26,9 @@ class DatasetStatistics:
         p: number of bits after binarisation.
         n: number of rows.
         max_frequency: ‖f_n‖∞, the largest share of equal rows, in [1/n, 1].
-        distinct_rows: number of different rows, or None where it is not known.
-        sizes: number of codes of every column before binarisation, or None where it is not known.
+        distinct_rows: number of different rows, in [1/‖f_n‖∞, n - n·‖f_n‖∞ + 1], or None where it is not known.
+        sizes: number of codes of every column before binarisation, or None where it is not known; p is their sum, or less
+            by one for some columns of two codes.
         name: how to call the dataset on a page.
 
     Raises:
@@ -41,17 +43,23 @@ class DatasetStatistics:
     name: str = "data"
 
     def __post_init__(self) -> None:
-        sizes = None if self.sizes is None else checks.items("sizes", self.sizes, "a list of whole numbers")
+        listed = None if self.sizes is None else checks.items("sizes", self.sizes, "a list of whole numbers")
+        sizes = None if listed is None else tuple(checks.whole("sizes", size) for size in listed)
+        p = checks.whole("p", self.p, most=_MOST_BITS, why="a row has at least 1 bit")
+        if sizes:
+            least = sum(1 if size == 2 else size for size in sizes)
+            checks.whole("p", p, least, sum(sizes), why="a column has a bit for each code, or one for two")
         n = checks.whole("n", self.n, most=checks.LARGEST_COUNT, why="the number of rows")
-        one_row = (1 - _ROUNDING) / n
+        nearly = 1 - _ROUNDING
+        share = checks.number("max_frequency", self.max_frequency, nearly / n, 1.0, why="a row is 1/n of them")
+        fewest, most = min(n, math.ceil(nearly / share)), n - math.ceil(nearly * n * share) + 1
+        why = "one row is max_frequency of all rows, and no other is more"
         checked = {
-            "p": checks.whole("p", self.p, most=_MOST_BITS, why="a row has at least 1 bit"),
+            "p": p,
             "n": n,
-            "max_frequency": checks.number("max_frequency", self.max_frequency, one_row, 1.0, why="a row is 1/n of them"),
-            "distinct_rows": checks.whole_or_none(
-                "distinct_rows", self.distinct_rows, most=n, why="no more than there are rows"
-            ),
-            "sizes": None if sizes is None else tuple(checks.whole("sizes", size) for size in sizes),
+            "max_frequency": share,
+            "distinct_rows": checks.whole_or_none("distinct_rows", self.distinct_rows, fewest, most, why=why),
+            "sizes": sizes,
             "name": checks.text("name", self.name, "a text"),
         }
         for field, value in checked.items():

@@ -104,7 +104,7 @@ def test_the_number_of_rows_must_be_public() -> None:
 
 def test_of_a_release_the_bound_is_about_the_epsilon_of_its_rounds() -> None:
     domain = dpsyn.Domain.of([dpsyn.Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
-    stats, frame = DatasetStatistics(4, 100, 0.5, sizes=(10,)), pd.DataFrame()
+    stats, frame = DatasetStatistics(10, 100, 0.5, sizes=(10,)), pd.DataFrame()
     for share in (0.0, 0.25):
         config = dpsyn.MWEM(degree=1, measured="cells", histogram_share=share)
         mechanism = config.calibrate(dpsyn.PrivacySpec(2.0), domain, 100)
