@@ -37,3 +37,4 @@ with address.refusals(page.url_path):
         share.presentation()  # after the page: whoever walks it by keyboard comes to its buttons first
         share.tools()
 address.keep_shared()
+visit.keep_in_step()

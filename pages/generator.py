@@ -45,7 +45,7 @@ def chosen(best: str) -> str:
     )
 
 
-@st.fragment
+@visit.fragment
 def settings() -> None:
     """The budget, one line a mechanism, the guarantee that follows, and the run."""
     first = st.columns([2, 2, 1], gap="medium")

@@ -7,11 +7,13 @@ import json
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state.query_params import parse_url_param
 
 from dpsyn.data.counted import AnyTable
 from dpsyn.data.in_place import Connection
@@ -39,6 +41,7 @@ HELD_OUT = 0.25
 _REMEMBERED = 50
 M_co = TypeVar("M_co", covariant=True)
 Thing = TypeVar("Thing")
+P = ParamSpec("P")
 
 
 class Calibrates(Protocol[M_co]):
@@ -355,6 +358,48 @@ def write(name: str, text: str | None) -> None:
         del st.query_params[name]
     elif text is not None and st.query_params.get(name) != text:
         st.query_params[name] = text
+
+
+def keep_in_step() -> None:
+    """Write what widgets hold into the address where it says something else. To be called at the end of a run.
+
+    Browsers do so while somebody moves a widget. But where one takes the place of another of its name, as on another form or
+    when a lesson fills the screen, the one that goes may take the other's hold of the address with it.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    state: Any = context.session_state._state
+    with context.session_state.query_params() as params:
+        for name, binding in list(params._bindings_by_param.items()):
+            metadata = state._new_widget_state.widget_metadata.get(binding.widget_id)
+            if metadata is None or name not in context.shared.widget_user_keys_this_run:
+                continue
+            value, usual = state[binding.widget_id], metadata.deserializer(None)
+            said = params.get_all(name)
+            if value == usual and said and not _means(metadata, said, value):
+                params.remove_param(name)
+            elif value != usual and not (said and _means(metadata, said, value)):
+                params.set_corrected_value(name, metadata.serializer(value), metadata.value_type)
+
+
+def _means(metadata: Any, said: list[str], value: Any) -> bool:
+    """Whether texts of an address are a widget's value."""
+    try:
+        return bool(metadata.deserializer(parse_url_param(said if len(said) > 1 else said[0], metadata.value_type)) == value)
+    except (ValueError, TypeError, IndexError):
+        return False
+
+
+def fragment(draw: Callable[P, None]) -> Callable[P, None]:
+    """A part of a page that is drawn anew by itself, at whose end the address is :func:`keep_in_step`."""
+
+    @wraps(draw)
+    def whole(*args: P.args, **kwargs: P.kwargs) -> None:
+        draw(*args, **kwargs)
+        keep_in_step()
+
+    return st.fragment(whole)
 
 
 def offer(code: Callable[[], str] | None) -> None:

@@ -191,7 +191,7 @@ def measured_parts(reports: Reports, places: Sequence[int]) -> dict[str, list[An
     return found
 
 
-@st.fragment
+@visit.fragment
 def _column(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
     learn, held_out = current.parts
     left, right = st.columns([1, 3])
@@ -207,7 +207,7 @@ def _column(current: Dataset, reports: Mapping[str, Report], releases: Mapping[s
         show_figure(draw_column(learn.domain[name], learn.drawn.frame[name], shown, held, at), key="column")
 
 
-@st.fragment
+@visit.fragment
 def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
     learn, held_out = current.parts
     names = [label for label in reports if label in releases]

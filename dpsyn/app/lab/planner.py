@@ -99,7 +99,7 @@ def refusals_of(grid: Grid, learn: AnyTable) -> dict[str, str]:
     return found
 
 
-@st.fragment
+@visit.fragment
 def planner(current: visit.Dataset) -> None:
     """Plan an experiment and start it."""
     options, known = choices(current), axes()

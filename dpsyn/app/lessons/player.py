@@ -63,7 +63,7 @@ _SIZES = {"labelFontSize": _WORDS, "titleFontSize": _WORDS}
 _STAGE_WORDS: dict[str, Any] = {"text": {"fontSize": _WORDS}, "axis": _SIZES, "legend": _SIZES}
 
 
-@st.fragment
+@visit.fragment
 def show_lessons() -> None:
     """The lesson that the address names, or the gallery."""
     if st.session_state.pop(_WHOLE, False):  # what the page has around a lesson comes back, too

@@ -30,7 +30,7 @@ ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
 VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}
 
 
-@st.fragment
+@visit.fragment
 def inside(current: Dataset) -> None:
     """The panels of DP-CDA: sliders that all of them share, and one view of them at a time."""
     with widgets.refusals():

@@ -243,7 +243,7 @@ VIEWS: dict[str, Callable[[Bench], None]] = {
 }
 
 
-@st.fragment
+@visit.fragment
 def inside(current: Dataset) -> None:
     """The panels of noisy reweighting: sliders that all of them share, and one view of them at a time."""
     with widgets.refusals():

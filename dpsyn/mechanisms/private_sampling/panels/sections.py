@@ -270,7 +270,7 @@ SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
 }
 
 
-@st.fragment
+@visit.fragment
 def inside(current: Dataset) -> None:
     """The panels of private sampling; a slider redraws them in place."""
     with widgets.refusals():
