@@ -19,7 +19,7 @@ from dpsyn.notation import counted, percent, short
 
 Grade = Literal["no fault seen", "with care", "poor", "cannot be judged"]
 """Nothing was found that speaks against it; usable with care; not usable; real rows give nothing to measure it by."""
-_BADNESS: Mapping[Grade, int] = {"no fault seen": 0, "cannot be judged": 0, "with care": 1, "poor": 2}
+_BADNESS: Mapping[Grade, int] = {"no fault seen": 0, "cannot be judged": 1, "with care": 1, "poor": 2}
 _NEAR, _FAR, _DEVIATIONS = 1.5, 3.0, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad. So many of
 its standard deviations more are good, too."""
@@ -38,7 +38,7 @@ _CLEARLY = 4.0
 reach has its chance, too."""
 _FEWEST = 30
 """Held-out rows below which nothing is said of predictions."""
-_ALIKE = 2.0
+_ALIKE = 1.25
 """Table errors of single runs that differ by less than this factor are about as good."""
 _SHAPE = 0.05
 """Of the law of a column of numbers, or of a table of three columns and more, beyond chance: what it may be off by."""
@@ -258,10 +258,10 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
     guessed = constant.get(first, 0.0)
     reached = guessed if best is None else best.measures[first]
-    # Of a small R² the standard error is about half of 1/√rows.
+    # Of a small R² the standard error is about half of 1/√rows; where tails are heavy it is as much and more.
     # A share of so many rows may be 0 or 1 by chance (Agresti and Coull 1998).
     share = (guessed * rows + 2) / (rows + 4)
-    spread = (math.sqrt(share * (1 - share)) if first == "accuracy" else 0.5) / math.sqrt(rows)
+    spread = (math.sqrt(share * (1 - share)) if first == "accuracy" else 1.0) / math.sqrt(rows)
     if reached > guessed + _CLEARLY * spread:
         return first, reached, guessed, spread
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
@@ -389,24 +389,22 @@ def advice(reports: Mapping[str, Report]) -> str:
     if unknown:
         return f"No tables were measured of {listed(unknown, most=_NAMED)}: nothing is advised without them."
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
-    # Of those with the best findings on tables the closest; of as close ones that with the fewest bad findings on all else.
-    doubts = {**_BADNESS, "cannot be judged": _BADNESS["with care"]}
-    least = min(doubts[grades["tables"]] for grades in found.values())
-    same = [name for name in ordered if doubts[found[name]["tables"]] == least]
-    reach = max(MIDDLE, _ALIKE * table_error(reports[same[0]]))
-    same = [name for name in same if table_error(reports[name]) <= reach]
-    best = min(same, key=lambda name: sorted((doubts[grade] for grade in found[name].values()), reverse=True))
+    # Of those about as close as the closest the one with the best finding of tables, then with the fewest bad ones.
+    reach = _ALIKE * table_error(reports[ordered[0]])
+    near = [name for name in ordered if table_error(reports[name]) < reach] or ordered[:1]
+    bad = {name: sorted((_BADNESS[grade] for grade in grades.values()), reverse=True) for name, grades in found.items()}
+    best = min(near, key=lambda name: (_BADNESS[found[name]["tables"]], bad[name]))
     grades, others = found[best], [name for name in ordered if name != best]
     if grades["tables"] == "poor":
         return f"None of these is close to the real rows: {_HELP}."
     alike = [
         name
-        for name in others
-        if table_error(reports[name]) < _ALIKE * table_error(reports[best])
-        and all(_BADNESS[grade] <= _BADNESS[grades.get(about, "no fault seen")] for about, grade in found[name].items())
+        for name in near
+        if name != best and all(_BADNESS[grade] <= _BADNESS[grades.get(kind, grade)] for kind, grade in found[name].items())
     ]
     if others:
-        closest = f"{best} is the best of these"
+        place = "closest to the real rows" if best == ordered[0] else "about as close to the real rows as any of these"
+        closest = f"{best} is {place} in tables of {_columns(_degree(reports[best]))}"
     elif grades["tables"] == "no fault seen":
         made = reports[best]
         as_close = (
@@ -416,7 +414,7 @@ def advice(reports: Mapping[str, Report]) -> str:
     else:
         closest = f"{best} is to be used with care"
     if alike:
-        closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
+        closest += f", and {listed(alike, most=_NAMED)} about as close (one run each)"
     parts = {"prediction": "its predictions", "numbers": "its columns of numbers"}
     weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("poor", "with care"))
     if grades["tables"] == "cannot be judged":

@@ -28,7 +28,7 @@ LEAST_COMMON = 0.01
 """Share from which a value counts as a common one."""
 _LOST_SHARE, _FAR_MEAN, _FAR_LAW, _FAR_DEVIATION = 0.05, 0.25, 0.1, 1.5
 """From these differences on a column counts as ruined, besides what two samples of one source differ by."""
-_MOST, _ENOUGH = 0.5, 100
+_MOST, _ENOUGH = 0.5, 30
 """Share of the real rows above which one value hides what the others are: they are looked at by themselves, too, where
 there are so many."""
 _BY_CHANCE, _HIDES = 2.0, 0.25
