@@ -180,9 +180,7 @@ def test_from_a_csv_to_several_releases_and_a_comparison(page: Page, app_url: st
     visit(page, "Comparison")
     expect(page.get_by_text("Sampling noise").first).to_be_visible(timeout=RUN)
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=RUN)
-    expect(
-        page.get_by_text(re.compile("^arrow_forward|closest to the real rows|close to the real rows")).first
-    ).to_be_visible()
+    expect(page.get_by_text(re.compile("^arrow_forward|close(st)? to the real rows")).first).to_be_visible()
     page.get_by_role("tab", name="Pairs of columns").click()
     expect(page.locator(".heatmap-label", has_text=re.compile(r"^0\.\d{3}$")).first).to_be_visible(timeout=RUN)
     assert page.get_by_test_id("stException").count() == 0

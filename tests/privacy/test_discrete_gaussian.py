@@ -166,8 +166,10 @@ def test_out_of_reach_means_zcdp(epsilon, delta):
 def test_nothing_moved_and_no_delta_are_refused():
     with pytest.raises(ParameterError, match="moves"):
         gaussian_scale([Moved(0)], 1.0, 1e-5)
-    with pytest.raises(ParameterError, match="delta"):
-        gaussian_scale([Moved(1)], 1.0, 0.0)
+    for delta in (0.0, 1.0, 1.2):
+        with pytest.raises(ParameterError, match=r"^delta = .* Gaussian noise gives no pure"):
+            gaussian_scale([Moved(1)], 1.0, delta)
+    assert gaussian_scale([Moved(1), Moved(5, step=0)], 1.0, 1e-5)[0] == gaussian_scale([Moved(1)], 1.0, 1e-5)[0]
 
 
 def test_the_allowance_is_there_where_nothing_else_is():
