@@ -158,7 +158,7 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
         ParameterError: δ = 0, ε is no number from 0 to 1e100, or nothing moves.
     """
     moved, epsilon = _all(moved), checks.number("epsilon", epsilon, 0.0, checks.LARGEST_SCALE)
-    delta = checks.number("delta", delta, above=0.0, below=1.0, why="Gaussian noise gives no pure differential privacy")
+    delta = checks.number("delta", delta)
     length = math.sqrt(sum(part.count * part.weight * part.step**2 for part in moved))
     if length == 0:
         raise ParameterError("moved", tuple(moved), "at least one coordinate that moves")
