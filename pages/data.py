@@ -1,7 +1,5 @@
 """Step 1 of the road: the data, the columns with what each costs, and the column to predict."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from dpsyn import escape
@@ -110,7 +108,7 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
         "one-hot.",
     )
     if as_bit != current.two_valued_as_bit:
-        visit.use(replace(current, two_valued_as_bit=as_bit))  # of the same revision: what the form holds stays there
+        visit.use(current.counted(two_valued_as_bit=as_bit))
         st.rerun()
     rows, width = current.drawn.table.frame, len(current.table.domain)
     days = {name: st.column_config.DateColumn() for name in columns.only_days(rows.iloc[:, :_SHOWN_COLUMNS])}

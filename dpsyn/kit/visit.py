@@ -165,6 +165,10 @@ class Dataset:
         new = replace(self, **changes, left_out=left_out, revision=next_number("revision"))
         return new if new.target in new.classes else replace(new, target=new.classes[-1] if new.classes else None)
 
+    def counted(self, *, two_valued_as_bit: bool) -> Dataset:
+        """The same revision, its bits counted in this way: what somebody has begun to edit stays."""
+        return replace(self, two_valued_as_bit=two_valued_as_bit)
+
 
 def next_number(counter: str) -> int:
     """1, 2, 3, … for everything of a kind that this session makes."""

@@ -143,9 +143,7 @@ def test_from_the_start_to_good_rows_it_takes_few_clicks(page: Page, app_url: st
     assert stops_to(page, ".st-key-run") <= 12
     click(page.locator(".st-key-run button"))
     scored(page)
-    expect(
-        page.get_by_text(re.compile(r"guessing( the majority class)?(: (ROC-AUC|accuracy))? 0\.\d")).first
-    ).to_be_visible()
+    expect(page.get_by_text(re.compile(r"guessing.* 0\.\d")).first).to_be_visible()
     with page.expect_download() as caught:
         click(page.get_by_role("button", name="Rows as CSV"))
     assert list(pd.read_csv(caught.value.path()).columns) == ["smokes", "job title", "age", "dose"]

@@ -702,7 +702,7 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
     said = " ".join(run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout.split())
     assert "Tables of two columns are off by" in said
-    assert re.search(r"guessing( the majority class)?(: (ROC-AUC|accuracy))? 0\.\d", said)
+    assert re.search(r"guessing[^.]* 0\.\d", said)
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
     none = "no tables were compared: --degrees 9,10 takes more columns than the 4 that there are"
