@@ -33,9 +33,9 @@ _KEPT, _LOST = 0.5, 0.9
 _TWICE, _MANY = 2, 100
 """The same, from where they are so many times as far off, and up to where that is counted."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
-_CLEARLY = 4.0
+_CLEARLY, _APART = 4.0, 2.0
 """Standard errors of guessing by which real rows have to beat it before anything is judged by them: what synthetic rows
-reach has its chance, too."""
+reach has its chance, too. So many of them less than real rows give are no fault."""
 _FEWEST = 30
 """Held-out rows below which nothing is said of predictions."""
 _ALIKE = 1.25
@@ -119,7 +119,7 @@ def _tables(report: Report) -> Finding | None:
     grade: Grade = "no fault seen" if error <= near else "poor" if error > far else "with care"
     small = error <= _SMALL
     if alone is not None and error > (_LOST * alone if small else _half(fresh, alone)):
-        no = "no" if error >= alone else "hardly"
+        no, lost = "no" if error >= alone else "hardly", any(left < _KEPT for *_, left in report.release.lost)
         # A fresh sample is off by its own chance and by that of the rows that were learned from; rows without relations,
         # which are as many, or all of these, by the larger of both alone.
         rows = report.release.rows if sample is None else sample.rows
@@ -127,19 +127,18 @@ def _tables(report: Report) -> Finding | None:
         if error >= _TWICE * alone and error > near:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "poor"
-        elif alone <= chance:
+        elif alone <= chance and not lost:
             said += f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}: "
             said += "weak ones cannot be judged"
             grade = "cannot be judged" if grade == "no fault seen" else grade
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
             grade = "with care"
-        elif fresh is not None and fresh >= _LOST * alone and error <= near:
+        elif fresh is not None and fresh >= _LOST * alone and error <= near and not lost:
             said += ". A fresh sample is hardly closer, if at all, than such rows: whether relations are kept cannot be told"
             grade = "cannot be judged"
         elif error >= _LOST * alone:
             said += f". It is {no} closer than such rows"
-            lost = any(left < _KEPT for *_, left in report.release.lost)
             grade = "with care" if error <= near and not lost else "poor"
         elif grade == "no fault seen":
             said += ". It is closer to such rows than to a fresh sample" * (fresh is not None)
@@ -300,7 +299,7 @@ def _prediction(found: Prediction | str) -> Finding | None:
         said = f"{target} is {how} than {guess}: {measure} {short(value, 3)} against {short(constant, 3)}."
         return Finding("prediction", "poor", figure, said)
     gain = (value - constant) / (real - constant)
-    near = gain >= _MOST_OF_THE_GAIN or value >= real - chance
+    near = gain >= _MOST_OF_THE_GAIN or value >= real - _APART * chance
     grade: Grade = "no fault seen" if near else "poor" if gain < _LITTLE_OF_IT else "with care"
     beside = f"{counted(found.real.scores[0].training_rows, 'real row')} give {short(real, 3)}, {guess} {short(constant, 3)}"
     if score.lost:

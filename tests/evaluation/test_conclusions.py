@@ -148,7 +148,8 @@ def test_what_chance_hides_is_not_held_against_a_release(error: float, independe
     assert found[0] == grade
     gone = replace(report(error, 0.2), shuffled=of_mean(independent))
     gone = replace(gone, release=replace(gone.release, lost=(("a", "b", 0.6, 0.03),)))
-    assert (card(gone)["tables"][0] == "poor") == (grade == "poor" or ("such rows." in said and "than such" in said))
+    assert (card(gone)["tables"][0] == "poor") == (error >= 0.9 * independent)
+    assert "cannot be" not in card(gone)["tables"][1]
     assert said in found[1]
     assert said or found[1].endswith(f"by {100 * independent:.0f}\N{NO-BREAK SPACE}%.")
 
@@ -344,7 +345,7 @@ def test_tables_of_two_columns_count_or_those_nearest(errors: dict[int, float], 
         (0.70, "poor", "is no better than guessing the majority class: accuracy 0.7 against 0.7."),
         (0.75, "poor", "reaches accuracy 0.75 (trees); 100 real rows give 0.9, guessing the majority class 0.7."),
         (0.77, "with care", "reaches accuracy 0.77"),
-        (0.87, "with care", "reaches accuracy 0.87"),
+        (0.85, "with care", "reaches accuracy 0.85"),
         (0.89, "no fault seen", "reaches accuracy 0.89"),
         (0.95, "no fault seen", "reaches accuracy 0.95"),
     ],
@@ -406,7 +407,7 @@ def test_without_held_out_rows_an_estimate_shows_what_chance_does(error: float, 
 
 @pytest.mark.parametrize(
     ("value", "grade"),
-    [(0.9, "no fault seen"), (0.867, "no fault seen"), (0.865, "with care"), (0.83, "with care"), (0.81, "poor")],
+    [(0.9, "no fault seen"), (0.849, "no fault seen"), (0.847, "with care"), (0.83, "with care"), (0.81, "poor")],
 )
 def test_what_is_as_good_as_real_rows_but_for_chance_is_good(value: float, grade: str) -> None:
     """Of 500 held-out rows the share 0.8 of a class is known to 0.018; a fresh sample does no better."""

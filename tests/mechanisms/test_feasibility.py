@@ -82,6 +82,10 @@ def test_add_remove_changes_what_applies() -> None:
     assert answer.private_sampling["rows_upper"].holds
     assert not answer.private_sampling["theorem_4_1"].holds
     assert not answer.noisy_reweighting["public_n"].holds
+    for verdict in (answer.noisy_reweighting, answer["mwem"]):
+        assert verdict.headline is not None
+        assert verdict.headline.level == "open"
+        assert verdict.headline.sentence == "Private, but the theorem on the error needs replace-one neighbours."
 
 
 def test_an_empty_promise_is_not_accuracy() -> None:

@@ -187,7 +187,7 @@ def verdict(
 def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> Headline:
     """The error of a cell by Theorem 2.2."""
     if not setting.n_is_public:
-        return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
+        return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")
     of = f"cell of a table of {degree} column{'' if degree == 1 else 's'}"
     within = rounded_up(exp_of(setting.log_error), 3)
     used = setting.used_rounds

@@ -233,7 +233,7 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
 def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Headline:
     """The error that is promised at the accuracy asked for, or else the smallest that could be."""
     if not all(c.holds for c in found if c.group == "validity" and c.key == "public_n"):
-        return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
+        return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")
     degree = setting.family.degree
     likely = f"with probability {rounded_down(max(0.0, 1 - 4 * setting.failure_probability), 3)}"
     of = f"statistic of {degree} column{'' if degree == 1 else 's'}"
