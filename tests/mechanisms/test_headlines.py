@@ -48,13 +48,15 @@ def test_good_means_that_every_condition_holds(name: str, epsilon: float, settin
             assert float(headline.number.removeprefix("± ")) < 1
 
 
-def test_neighbours_that_a_theorem_does_not_cover_are_never_called_private() -> None:
-    spec = PrivacySpec(1.0, 1e-6, "add_remove")
+def test_neighbours_that_a_theorem_on_the_error_does_not_cover_are_private_without_a_bound() -> None:
+    spec, table = PrivacySpec(1.0, 1e-6, "add_remove"), dpsyn.load_sample("asia")
     found = dpsyn.feasibility(BUILT_IN["ASIA"], spec, exact_accounting=False)
-    for name in ("noisy_reweighting", "mwem"):
-        headline = found[name].headline
+    for name, config in (("noisy_reweighting", dpsyn.NoisyReweighting()), ("mwem", dpsyn.MWEM())):
+        headline, claim = found[name].headline, config.calibrate(spec, table.domain, n=table.n).guarantee
         assert headline is not None
-        assert (headline.level, headline.number) == ("bad", "—")
+        assert (headline.level, headline.number) == ("open", "no promise")
+        assert (claim.status, claim.neighbouring) == ("proven", "add_remove")
+        assert claim.epsilon <= 1
 
 
 @pytest.mark.parametrize(("degree", "said"), [(1, "error, 4.72, says nothing: 16 cells allow only 1 round."), (4, None)])
