@@ -393,7 +393,7 @@ def advice(reports: Mapping[str, Report]) -> str:
     near = [name for name in ordered if table_error(reports[name]) < reach] or ordered[:1]
     bad = {name: sorted((_BADNESS[grade] for grade in grades.values()), reverse=True) for name, grades in found.items()}
     best = min(near, key=lambda name: (_BADNESS[found[name]["tables"]], bad[name]))
-    grades, others = found[best], [name for name in ordered if name != best]
+    grades, others = found[best], len(ordered) > 1
     if grades["tables"] == "poor":
         return f"None of these is close to the real rows: {_HELP}."
     alike = [

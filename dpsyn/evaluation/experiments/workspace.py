@@ -189,8 +189,10 @@ def _write(path: Path, text: str) -> None:
 
 def _changed(path: Path, text: str, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None) -> str:
     """The text of an export of a thing, but for what it was ``before``: that is what the file has."""
+    if before is None:
+        return text
     ours = json.loads(text)
-    for theirs in _load(path, read_json, []) if before is not None else []:
+    for theirs in _load(path, read_json, []):
         for name, (*within, last) in _PLACES[type(thing)].items():
             if getattr(before, name) == getattr(thing, name):
                 with suppress(LookupError, TypeError):  # it is damaged
