@@ -114,4 +114,4 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
     days = {name: st.column_config.DateColumn() for name in columns.only_days(rows.iloc[:, :_SHOWN_COLUMNS])}
     st.dataframe(rows.iloc[:200, :_SHOWN_COLUMNS], hide_index=True, height=300, column_config=days)
     of_columns = f", and the first {_SHOWN_COLUMNS} of {width:,} columns" if width > _SHOWN_COLUMNS else ""
-    st.caption(f"{min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")
+    st.caption(f"{min(200, current.table.n):,} of {counted(current.table.n, 'row')}{of_columns}.")

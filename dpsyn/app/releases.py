@@ -22,7 +22,7 @@ from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.categories import Categories
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.registry import as_it_comes, config_class, offered, told_of
-from dpsyn.notation import worded
+from dpsyn.notation import counted, worded
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.units import decimals
 
@@ -55,7 +55,7 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
     facts = mechanism.calibrated()
     rows = facts.get("rows", getattr(mechanism.config, "rows", None) or mechanism.n)
     if "rows" in facts or mechanism.guarantee.neighbouring == "replace_one":
-        said = [("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}.")]
+        said = [("caption", f"The run will make {counted(rows, 'row')}.")]
     else:
         said = [("caption", "The run will make as many rows as there are by a private estimate.")]
     said += [("caption", sentence) for sentence in mechanism.config.not_kept(mechanism.domain)]
@@ -153,9 +153,8 @@ def _rows(made: MadeRelease) -> None:
         height=min(36 * (min(len(rows), 100) + 1) + 4, 260),
     )
     rounded = any(a.kind == "numeric" and a.unit is None for a in made.domain.attributes)
-    count = f"{len(rows):,} row{'' if len(rows) == 1 else 's'}"
     st.caption(
-        f"{count}, made in {made.seconds:.1f} s from {escape.markdown(made.dataset)}."
+        f"{counted(len(rows), 'row')}, made in {made.seconds:.1f} s from {escape.markdown(made.dataset)}."
         + (
             " Numbers are shown to five digits of the width of their public bounds; the CSV has all of them."
             if rounded

@@ -110,7 +110,7 @@ def _tables(report: Report) -> Finding | None:
     fresh = None if sample is None else sample.mean(degree)
     said = f"{which} are off by {percent(error)} on average"
     if sample is not None and fresh is not None:
-        said += f"; a fresh real sample of {sample.rows:,} rows by {'about ' * (not sample.drawn)}{percent(fresh)}"
+        said += f"; a fresh real sample of {counted(sample.rows, 'row')} by {'about ' * (not sample.drawn)}{percent(fresh)}"
     if alone is not None:
         said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
     by_chance = _by_chance(report, degree)
@@ -128,9 +128,11 @@ def _tables(report: Report) -> Finding | None:
             said += f". It is {_beside(error, alone)} such rows"
             grade = "poor"
         elif alone <= chance and not lost:
-            said += f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}: "
-            said += "weak ones cannot be judged"
-            grade = "cannot be judged" if grade == "no fault seen" else grade
+            if grade == "no fault seen":
+                said += (
+                    f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}: "
+                )
+                said, grade = f"{said}weak ones cannot be judged", "cannot be judged"
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
             grade = "with care"
@@ -143,9 +145,9 @@ def _tables(report: Report) -> Finding | None:
         elif grade == "no fault seen":
             said += ". It is closer to such rows than to a fresh sample" * (fresh is not None)
             grade = "with care"
-    if (grade == "no fault seen" and alone is None and error > MIDDLE) or near >= 1:
-        said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
     worst = "" if grade == "poor" else (_relations(report) or _worst_table(report) or _told_apart(report)) + _off(report)
+    if not worst and grade != "poor" and (near >= 1 or (grade == "no fault seen" and alone is None and error > MIDDLE)):
+        said, grade = f"{said}. Chance alone moves them so far, so they cannot be judged", "cannot be judged"
     return Finding("tables", "with care" if worst else grade, percent(error), f"{said}.{worst}")
 
 

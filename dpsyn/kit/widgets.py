@@ -17,7 +17,7 @@ from dpsyn import escape, notation
 from dpsyn.errors import DpsynError, InputError
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
-from dpsyn.notation import duration, readable, short, superscript
+from dpsyn.notation import counted, duration, readable, short, superscript
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 T = TypeVar("T")
@@ -207,10 +207,8 @@ def dataset_bar() -> visit.Dataset:
     current = visit.dataset()
     data_notices()
     with st.container(horizontal=True, vertical_alignment="center"):
-        rows, columns = current.table.n, len(current.table.domain)
-        shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
-        name = escape.markdown(current.table.name)
-        st.markdown(f"**{name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
+        name, columns = escape.markdown(current.table.name), counted(len(current.table.domain), "column")
+        st.markdown(f"**{name}** · {counted(current.table.n, 'row')} · {columns}")
         if not current.table.domain.is_public:
             st.badge("Read off these rows, not yet public", icon=":material/warning:", color="orange")
     return current

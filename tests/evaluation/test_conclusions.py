@@ -167,17 +167,32 @@ def test_a_fresh_sample_that_is_hardly_closer_than_rows_without_relations_says_n
     assert said in found[1]
 
 
-@pytest.mark.parametrize("floor", [None, 0.01, 0.05, 0.2])
-@pytest.mark.parametrize("independent", [None, 0.0, 0.01, 0.05, 0.15, 0.6])
-def test_a_larger_error_of_tables_never_gets_a_better_grade(floor: float | None, independent: float | None) -> None:
+@pytest.mark.parametrize("floor", [None, 0.0, 0.01, 0.05, 0.2, 0.4])
+@pytest.mark.parametrize("independent", [None, 0.0, 0.01, 0.05, 0.15, 0.4, 0.6])
+@pytest.mark.parametrize("left", [None, 0.03, 0.7])
+def test_no_errors_of_tables_get_grades_or_words_that_contradict_each_other(
+    floor: float | None, independent: float | None, left: float | None
+) -> None:
     order = ["no fault seen", "cannot be judged", "with care", "poor"]
-    grades = [
-        order.index(card(replace(report(error, floor), shuffled=of_mean(independent)))["tables"][0])
-        for error in np.arange(0.001, 0.9, 0.003)
-    ]
-    assert grades == sorted(grades)
-    assert grades[0] == (independent == 0)  # which nothing is closer than
-    assert grades[-1] == 3
+    for n, rows in ((100, 100), (3000, 1000), (100_000, 1000)):
+        grades = []
+        for error in np.arange(0.001, 0.9, 0.009):
+            made = replace(report(error, floor), n=n, shuffled=of_mean(independent))
+            lost = () if left is None else (("a", "b", 0.6, left),)
+            sample = made.fresh and replace(made.fresh, rows=rows)
+            grade, said = card(replace(made, release=replace(made.release, rows=rows, lost=lost), fresh=sample))["tables"]
+            grades.append(order.index(grade))
+            assert said.count("such rows") <= 1
+            assert "cannot be" not in said or grade == "cannot be judged" or "weak ones" in said
+            assert grade != "cannot be judged" or "cannot be" in said
+            assert "hardly closer" not in said or (independent is not None and error < independent)
+            if left is not None:
+                assert grades[-1] >= 2
+            elif floor is not None and error <= floor:
+                assert grades[-1] <= 1
+        assert grades == sorted(grades)
+        assert grades[0] == (2 if left is not None else independent == 0)  # which nothing is closer than
+        assert grades[-1] == 3
 
 
 @pytest.mark.parametrize(

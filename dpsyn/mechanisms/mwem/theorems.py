@@ -188,7 +188,7 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
     """The error of a cell by Theorem 2.2."""
     if not setting.n_is_public:
         return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")
-    of = f"cell of a table of {degree} column{'' if degree == 1 else 's'}"
+    of = f"cell of a table of {counted(degree, 'column')}"
     within = rounded_up(exp_of(setting.log_error), 3)
     used = setting.used_rounds
     likely = f"with probability {rounded_down(max(0.0, 1 - 2 * used / setting.queries), 3)}"

@@ -22,7 +22,7 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
     ReweightingSetting,
     reweighting_setting,
 )
-from dpsyn.notation import readable, short
+from dpsyn.notation import counted, readable, short
 from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -201,9 +201,9 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
         how = "by the exact law of its loss" if settings["accounting"] == "exact" else "by zCDP"
         spent, total = "rho", math.fsum(entry["rho"] for entry in ledger)
         whole = f"ρ = {short(total, 4)}: ({claim}, {readable(rounded_up(guarantee.delta, 3))}) {how}"
-    parts = f"{len(ledger)} part{'' if len(ledger) == 1 else 's'}"
     more = " and fine histograms" * any(entry["count"] == 0 for entry in ledger)
-    subtitle = f"{sum(entry['count'] for entry in ledger):,} noisy numbers{more} in {parts}; together {whole}."
+    numbers, parts = sum(entry["count"] for entry in ledger), counted(len(ledger), "part")
+    subtitle = f"{numbers:,} noisy numbers{more} in {parts}; together {whole}."
     rows, start = [], 0.0
     for entry in ledger:
         share = entry["share"]

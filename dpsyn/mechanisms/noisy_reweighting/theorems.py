@@ -22,7 +22,7 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
     reweighting_setting,
     walsh_family,
 )
-from dpsyn.notation import short
+from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_epsilon
 from dpsyn.statistics import DatasetStatistics
@@ -236,7 +236,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
         return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")
     degree = setting.family.degree
     likely = f"with probability {rounded_down(max(0.0, 1 - 4 * setting.failure_probability), 3)}"
-    of = f"statistic of {degree} column{'' if degree == 1 else 's'}"
+    of = f"statistic of {counted(degree, 'column')}"
     if all(c.holds for c in found):
         within = rounded_up(8 * setting.accuracy, 3)
         if 8 * setting.accuracy >= NEXT_TO_NOTHING:

@@ -15,7 +15,7 @@ from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, WORD, channels, log_axis, tips
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
-from dpsyn.notation import short
+from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import rounded_down, rounded_up
 from dpsyn.solvers.matching import Floats
 
@@ -289,7 +289,7 @@ def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
     )
     words = base.mark_text(align="left", dx=12, color=WORD, fontWeight="bold").encode(y=y, x=x, text=alt.Text("text:N"))
     chart = alt.layer(stems, dots, words)
-    title = f"ε for {rows:,} row{'' if rows == 1 else 's'}"
+    title = f"ε for {counted(rows, 'row')}"
     return _layers.finish(chart, title, says, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)
 
 

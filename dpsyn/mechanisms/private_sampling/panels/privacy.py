@@ -19,6 +19,7 @@ from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas
 from dpsyn.mechanisms.private_sampling.local_loss import Change, LocalLoss, LossMeter, NeighbourLoss
 from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, config_of, privacy_code, remembered, run_of
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import rounded_down
 
 THIS, WORST = "This neighbour", "Worst one found"
@@ -53,7 +54,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             )
             key = ("loss", current.revision, settings, change)
             loss = remembered(key, lambda: meter.loss(change, measure_uncertainty=False))
-            st.metric(f"Exact loss of {rows:,} row{'' if rows == 1 else 's'}", widgets.number(rows * loss.loss))
+            st.metric(f"Exact loss of {counted(rows, 'row')}", widgets.number(rows * loss.loss))
             st.caption(
                 f"Worst at *{escape.markdown(_text(run, loss.point))}*. λ moves from {loss.shrinkage:.6f} to "
                 f"{loss.other_shrinkage:.6f}. Both densities meet their marginals to {widgets.number(loss.residual)}."
