@@ -118,9 +118,15 @@ def rename(thing: Kept, name: str) -> None:
     """Call it something else."""
     if isinstance(thing, MadeRelease):
         return change(thing, replace(thing, name=name))
-    before = replace(thing)
-    thing.name = name  # a job may be filling it
-    change(before, thing)
+    _alter(thing, with_workspace, name=name)
+
+
+def _alter(experiment: Experiment, in_workspace: Callable[[Callable[[Workspace], Any]], Any], **new: Any) -> None:
+    """Set fields of an experiment where it stands, as a job may be filling it; in the workspace too."""
+    before = replace(experiment)
+    for field, value in new.items():
+        setattr(experiment, field, value)
+    in_workspace(partial(Workspace.keep, thing=experiment, before=before))
 
 
 def comparisons() -> dict[str, dict[str, Any]]:
@@ -206,9 +212,7 @@ def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
     for experiment in own:
         if experiment.data is None:
             # It was kept without its columns. They are those of the same rows.
-            before = replace(experiment)
-            experiment.data = current.source
-            change(before, experiment)
+            _alter(experiment, with_workspace, data=current.source)
     return own, [e for e in reversed(experiments()) if not is_of(e.fingerprint, mark())]
 
 
@@ -266,9 +270,7 @@ def _take_in(job: Job, in_workspace: Callable[[Callable[[Workspace], Any]], Any]
     records = job.records()
     for record in records[job.context["taken"] :]:
         if "references" in record:
-            before = replace(experiment)
-            experiment.references = record["references"]
-            in_workspace(partial(Workspace.keep, thing=experiment, before=before))
+            _alter(experiment, in_workspace, references=record["references"])
         elif "result" in record:
             result = CellResult.from_dict(record["result"])
             experiment.results[result.key] = result

@@ -65,7 +65,7 @@ def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     assert not any(offer.impossible for offer in found.values())
     refused = offered(ASIA, 0.01)["dp_cda"]  # counts lose more than all rows
     assert refused.refused == "not possible at this ε and δ"
-    assert expected(refused) == "A run as it comes is not possible at this ε and δ."
+    assert expected(refused) == "A run as it comes: not possible at this ε and δ."
     assert offered(table(1), 10.0)["dp_cda"].refused == "not possible for these columns"
     numbers = Domain.of([Attribute(name, "numeric", lower=0, upper=1, bins=4, public=True) for name in "xy"])
     full = dpsyn.Table(pd.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(0, 1, 40)}), numbers, "numbers")
