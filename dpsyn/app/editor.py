@@ -107,7 +107,7 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then
     lines = lines.assign(source=lines["source"].mask(lines["source"] == READ_OFF, source))
     asked: dict[str, Any] = {"lines": lines, "full": current.full, "table": current.table, "left_out": current.left_out}
     said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
-    context = {"done": _take, "current": current, "said": said, "changes": changes}
+    context = {"done": _take_if_open, "current": current, "said": said, "changes": changes}
     context["then"] = visit.page_url(), then
     try:
         if not reads_rows(**asked):
@@ -122,6 +122,13 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then
             st.rerun()
     except InputError as fault:
         st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
+
+
+def _take_if_open(context: Mapping[str, Any], table: AnyTable) -> str | None:
+    if visit.dataset().revision != context["current"].revision:
+        return "other data has been opened since, so nothing was changed."
+    _take({**context, "current": visit.dataset()}, table)  # bits may be counted in another way by now
+    return None
 
 
 def _take(context: Mapping[str, Any], table: AnyTable) -> None:

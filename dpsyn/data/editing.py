@@ -100,7 +100,7 @@ def _bound_text(attribute: Attribute, bound: float | None) -> str:
         return ""
     if attribute.kind == "date":
         return day_text(bound)
-    return f"{bound:.15g}"
+    return repr(float(bound)).removesuffix(".0")  # all digits: what nobody edits stays what it is
 
 
 def edited_domain(

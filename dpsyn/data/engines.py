@@ -62,6 +62,34 @@ def spilling(memory_limit: str = MEMORY_LIMIT) -> Iterator[Any]:
             yield connection
 
 
+@contextmanager
+def registered(connection: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[None]:
+    """Batches as a table of DuckDB called ``batches``. What ends their reading ends the query, an interruption too."""
+    ended: list[BaseException] = []
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except (Exception, KeyboardInterrupt) as fault:
+            ended.append(fault)
+            raise
+
+    connection.register("batches", pa.RecordBatchReader.from_batches(schema, watched()))
+    try:
+        yield
+    except Exception as error:
+        if ended:
+            raise ended[0] from error
+        _check_interruption(error)
+        raise
+
+
+def _check_interruption(error: Exception) -> None:
+    """DuckDB's words for Ctrl-C are Python's."""
+    if any(words in str(error) for words in ("Query interrupted", "INTERRUPT Error")):
+        raise KeyboardInterrupt from error
+
+
 def _opened(engine: Engine, memory_limit: str) -> tuple[Any, Callable[[], object]]:
     """A connection of :func:`spilling` that goes with an engine, and what closes it before."""
     opened = ExitStack()
@@ -168,6 +196,7 @@ class Engine(ABC):
         except (DpsynError, MemoryError):
             raise
         except Exception as error:  # every engine has exceptions of its own
+            _check_interruption(error)
             reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
             raise DataError(
                 f"{self.title!r} was not counted to the end, and nothing was released: {reason}. See that the file or the "
@@ -419,8 +448,8 @@ class Kept(_DuckDB):
         connection, close = _opened(self, self._memory_limit)
         try:
             connection.execute("SET preserve_insertion_order = true")
-            connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, self._read()))
-            connection.execute(f"CREATE TABLE {ROWS} AS FROM batches")
+            with registered(connection, self.schema, self._read()):
+                connection.execute(f"CREATE TABLE {ROWS} AS FROM batches")
             _check_names(self.schema.names, connection.table(ROWS).columns)
             connection.unregister("batches")
         except BaseException:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, TextFold
 from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
 from dpsyn.data._text import look
-from dpsyn.data.engines import MEMORY_LIMIT, spilling
+from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
     PARQUET_NAMES,
     TAB_NAMES,
@@ -39,7 +40,7 @@ from dpsyn.data.read import (
     without_times,
 )
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError, quoted
+from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.statistics import DatasetStatistics, bits_of
 
 _LARGEST_KEY = 2**62
@@ -355,29 +356,16 @@ def count_rows(keys: Iterator[Sequence[Any]], memory_limit: str) -> RowCounts:
     """
     import duckdb
 
-    raised: list[DpsynError] = []
     first = _as_batch(next(keys))
-
-    def batches() -> Iterator[Any]:
-        try:
-            yield first
-            for batch in keys:
-                yield _as_batch(batch)
-        except DpsynError as error:
-            raised.append(error)
-            raise
-
+    listed = ", ".join(first.schema.names)
     with spilling(memory_limit) as connection:
-        connection.register("batches", pa.RecordBatchReader.from_batches(first.schema, batches()))
-        listed = ", ".join(first.schema.names)
         try:
-            found = connection.execute(
-                "SELECT sum(equal)::BIGINT, count(*), max(equal) "
-                f"FROM (SELECT count(*) AS equal FROM batches GROUP BY {listed})"
-            ).fetchone()
+            with registered(connection, first.schema, chain([first], map(_as_batch, keys))):
+                found = connection.execute(
+                    "SELECT sum(equal)::BIGINT, count(*), max(equal) "
+                    f"FROM (SELECT count(*) AS equal FROM batches GROUP BY {listed})"
+                ).fetchone()
         except duckdb.Error as error:
-            if raised:
-                raise raised[0] from error
             reason = str(error).splitlines()[0]
             raise DataError(
                 f"the rows cannot be counted within memory_limit = {memory_limit!r} and the room in the folder for "

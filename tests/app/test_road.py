@@ -13,7 +13,7 @@ import dpsyn
 from dpsyn.app import editor, share
 from dpsyn.app.columns import only_days
 from dpsyn.app.road import Offer, best_of, expected, not_run, offers, offers_tables
-from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, editor_lines
+from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, edited_table, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit
@@ -182,6 +182,20 @@ def test_where_a_column_is_known_from_survives_later_edits() -> None:
     assert sources(current)["c0"] == "law of nature"
     current = applied(current, c0=("source", READ_OFF))
     assert not current.table.domain["c0"].public
+
+
+@pytest.mark.parametrize("since", ["", "bits", "other data"])
+def test_columns_that_were_counted_for_data_that_is_open_no_more_are_not_taken(since: str) -> None:
+    current = table(3)
+    lines = editor_lines(current.full, current.table.domain)
+    lines.loc[0, "use"] = False
+    context = {"current": current, "said": {}, "changes": {}, "then": ("", "generator.py")}
+    visit.use({"bits": current.counted(two_valued_as_bit=True), "other data": ASIA}.get(since, current))
+    found = edited_table(lines, current.full, current.table, {}, visit.quietly)
+    said = editor._take_if_open(context, found)
+    assert visit.dataset().table.domain.names == (ASIA.table.domain.names if since == "other data" else ("c1", "c2"))
+    assert visit.dataset().two_valued_as_bit == (since == "bits")
+    assert (said is None) == (since != "other data")
 
 
 @pytest.mark.parametrize("asked", ["of all", "of one"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dpsyn.data.editing import edited_domain, editor_lines
+from dpsyn.data.editing import doubts, edited_domain, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.errors import DomainError
 from dpsyn.table import Table
@@ -69,6 +69,14 @@ def test_a_date_keeps_weekday_and_month_where_asked_for(full):
 
 def test_untouched_lines_give_the_domain_back(full):
     assert edited_domain(lines_of(full), full, full.domain) == full.domain
+
+
+def test_untouched_bounds_keep_all_their_digits():
+    frame = pd.DataFrame({"score": [-2.7112854374347726, 3.1000422989145812] * 20, "big": [1e300, 9007199254740996.0] * 20})
+    table = read_table(frame)
+    assert edited_domain(lines_of(table), table, table.domain) == table.domain
+    public = edited_domain(lines_of(table).assign(source="code book"), table, table.domain)
+    assert "The stated bounds of 'score', 'big' are the smallest" in doubts(table.with_domain(public), public.names)[0]
 
 
 def test_one_line_per_column_even_of_those_left_out(full):
