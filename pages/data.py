@@ -60,7 +60,7 @@ with st.form(f"columns_{current.revision}", border=False):
         "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
         "columns, so costs add up to 200 %. "
     )
-    st.caption(f"{cost if len(current.table.domain) > 1 else ''}{editor.WHEN}")
+    st.caption(f"{cost if len(current.table.domain) > 1 else ''}{editor.WHEN}.")
     first, second = st.columns(2, gap="large")
     options = list(current.classes)
     target = first.selectbox(

@@ -36,13 +36,12 @@ with st.form(f"domain_{current.revision}", border=False):
     with st.container(horizontal=True):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
-        st.caption(editor.WHEN, width="content")
+        st.caption(f"{editor.WHEN} or Back.", width="content")
 if back or go:
     editor.apply(current, lines, source or READ_OFF, then="data.py" if back else "generator.py")
 if (place := editor.applied()) is not None:
-    if place != "generator.py":
-        address.go(place)
-    if columns.doubts_on(visit.dataset(), lines["column"]) not in (None, warned):
+    if place != "domain.py" and columns.doubts_on(visit.dataset(), lines["column"]) not in (None, warned):
         st.rerun()  # it is said once; the next press goes on
-    st.session_state.pop("newest", None)
+    if place == "generator.py":
+        st.session_state.pop("newest", None)
     address.go(place)

@@ -123,12 +123,12 @@ if others:
             show_release(made)
 if releases:
     drawn = [found for _, found in state.drawn_statistics()]
-    one = len(releases) + len(drawn) == 1
-    st.caption(
-        f"{widgets.said(state.total_claim(releases, drawn))} "
-        + (
-            f"Reloading the page deletes {'it' if one else 'them'}: download what you want to keep."
-            if state.workspace() is None
-            else f"{'It is' if one else 'They are'} kept in the workspace: after a reload, open that on the page Comparison."
+    if state.workspace() is None:
+        them = "it" if len(releases) + len(drawn) == 1 else "them"
+        then = f"Reloading the page deletes {them}: download what you want to keep."
+    else:
+        then = (
+            f"{'The release is' if len(releases) == 1 else 'Releases are'} kept in the workspace: after a reload, open that "
         )
-    )
+        then += "on the page Comparison." + " Draws of statistics are not: write down what they cost." * bool(drawn)
+    st.caption(f"{widgets.said(state.total_claim(releases, drawn))} {then}")

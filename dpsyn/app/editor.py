@@ -17,7 +17,7 @@ from dpsyn.errors import InputError
 from dpsyn.kit import jobs, visit
 from dpsyn.kit.visit import Dataset
 
-WHEN = "Changes count when you press Next."
+WHEN = "Changes count when you press Next"
 _APPLIED = "applied"
 _CONFIG: Mapping[str, Any] = {
     "use": st.column_config.CheckboxColumn("Use", width=50),

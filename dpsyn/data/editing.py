@@ -231,14 +231,15 @@ def doubts(table: AnyTable, names: Iterable[str]) -> list[str]:
     bounds = [
         quoted(a.name)
         for a, column in cells.items()
-        if column.notna().any() and (a.lower, a.upper) == value_range(column, a.kind, a.name)
+        if column.notna().any()
+        and any(end and end in (a.lower, a.upper) for end in value_range(column, a.kind, a.name))  # a zero is nobody's
     ]
     people = [quoted(a.name) for a in stated if not a.is_binned and a.size > max(_FEW_CATEGORIES, table.n / 2)]
     said = []
     if bounds:
         said.append(
-            f"The stated bounds of {listed(bounds)} are the smallest and the largest value in these rows: put wider ones, "
-            "unless they are known from elsewhere."
+            f"Stated bounds of {listed(bounds)} are the smallest or the largest value in these rows: put wider ones, unless "
+            "they are known from elsewhere."
         )
     if people:
         said.append(

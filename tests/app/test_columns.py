@@ -21,11 +21,14 @@ def test_stated_bounds_that_are_those_of_the_rows_are_named(monkeypatch):
     monkeypatch.setattr(visit, "next_number", lambda counter: 1)
     lines = edit(full, "age", source="law of nature", lower="18", upper="75")
     lines.loc[lines["column"].isin(["born", "score", "ill"]), "source"] = "code book"
-    lines.loc[lines["column"] == "score", "upper"] = "10"
+    lines.loc[lines["column"] == "score", ["lower", "upper"]] = "0", "10"
+    lines.loc[lines["column"] == "born", "upper"] = (
+        "2020-12-31"  # of one end that is left as it is the value is somebody's, too
+    )
     table = full.with_domain(edited_domain(lines, full, full.domain))
     said = doubts_on(visit.Dataset(table=table, full=full), full.domain.names)
     assert said is not None
-    assert said.startswith("The stated bounds of 'age', 'born' are the smallest")
+    assert said.startswith("Stated bounds of 'age', 'born' are the smallest")
     assert "outside the domain" not in said
     narrow = full.with_domain(edited_domain(edit(full, "age", lower="18", upper="50", unit=4.0), full, full.domain))
     for table_ in (narrow, narrow.with_domain(narrow.domain.confirmed())):

@@ -40,7 +40,7 @@ def test_a_folder_by_its_path_gets_a_score_card(page: Page, app_url: str, tmp_pa
     page.get_by_role("button", name="Next: state the domain").click()
     known_from_a_code_book(page)
     page.get_by_role("button", name="Next: choose a mechanism").click()
-    expect(page.get_by_text("are the smallest and the largest value in these rows")).to_be_visible(timeout=RUN)
+    expect(page.get_by_text("are the smallest or the largest value in these rows")).to_be_visible(timeout=RUN)
     settled(page)
     page.get_by_role("button", name="Next: choose a mechanism").click()
     expect(page.get_by_role("heading", name="Generator", level=1)).to_be_visible(timeout=RUN)

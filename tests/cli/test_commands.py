@@ -160,7 +160,7 @@ def test_rows_that_are_counted_in_place_give_the_same_release(here: Path) -> Non
     for source, name in (("leute.csv", "a"), ("leute.csv", "b"), ("parts", "c")):
         words = ("--in-place",) if name == "b" else ()
         said = run("generate", source, "--schema", "s.json", "--seed", "3", "-o", f"{name}.csv", *words, *QUICK[:-1])
-        assert "the smallest and the largest value in these rows" in said.stderr.replace("\n", " ")
+        assert "the smallest or the largest value in these rows" in said.stderr.replace("\n", " ")
     assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes() == (here / "c.csv").read_bytes()
     assert "60 rows, as wide as" in run("feasibility", "parts", "--schema", "s.json", code=terminal.NO).stdout
 
@@ -946,12 +946,12 @@ def test_what_a_record_states_is_told_beside_what_its_settings_give(here: Path) 
 
 def test_bounds_that_are_called_public_and_are_those_of_the_rows_are_named(here: Path) -> None:
     said = run("schema", "leute.csv", "--confirmed", "-o", "schema.json").stderr
-    assert "are the smallest and the largest value in these rows" in said
+    assert "are the smallest or the largest value in these rows" in said
     assert "set public to true" not in said
     words = ("generate", "leute.csv", "--schema", "schema.json", "-o", "r.csv", "--force", *QUICK[:-1])
-    assert "smallest and the largest" in run(*words).stderr
-    assert "smallest and the largest" not in run(*words, "-q").stderr
-    assert "smallest and the largest" not in run("schema", "leute.csv", "-o", "open.json").stderr
+    assert "smallest or the largest" in run(*words).stderr
+    assert "smallest or the largest" not in run(*words, "-q").stderr
+    assert "smallest or the largest" not in run("schema", "leute.csv", "-o", "open.json").stderr
 
 
 def test_text_that_a_spreadsheet_would_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dpsyn.data.editing import doubts, edited_domain, editor_lines
 from dpsyn.data.read import read_table
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError
 from dpsyn.table import Table
 
@@ -76,7 +78,14 @@ def test_untouched_bounds_keep_all_their_digits():
     table = read_table(frame)
     assert edited_domain(lines_of(table), table, table.domain) == table.domain
     public = edited_domain(lines_of(table).assign(source="code book"), table, table.domain)
-    assert "The stated bounds of 'score', 'big' are the smallest" in doubts(table.with_domain(public), public.names)[0]
+    assert "Stated bounds of 'score', 'big' are the smallest" in doubts(table.with_domain(public), public.names)[0]
+
+
+@pytest.mark.parametrize(("lower", "upper", "doubted"), [(0, 9, True), (-1, 9, True), (0, 10, False), (-1, 10, False)])
+def test_one_end_that_is_a_cell_is_doubted_unless_it_is_zero(lower: float, upper: float, doubted: bool):
+    table = read_table(pd.DataFrame({"score": np.arange(100) % 10}))
+    stated = table.with_domain(Domain.of([Attribute("score", "numeric", lower=lower, upper=upper, public=True)]))
+    assert bool(doubts(stated, ["score"])) == doubted
 
 
 def test_one_line_per_column_even_of_those_left_out(full):
