@@ -27,6 +27,7 @@ _ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
 # And arrows and signs that it makes of pairs of characters that stand alone.
 _SIGN = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 _JOINER = "\N{WORD JOINER}"
+_BETWEEN = re.compile(r"([;\t])")
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 # In a heading alone: what a reader would take for a separator, or leave out.
 _ODD_NAME = re.compile("^[\\s\ufeff]|[\t;|]|\\s$")
@@ -89,14 +90,25 @@ def unlike_scripts(text: str) -> str:
 
 
 def runs(value: object) -> bool:
-    """Whether a spreadsheet would run it as a formula: text that begins as one does, and is no number."""
-    return isinstance(value, str) and _RUN.match(value) is not None and not _NUMBER.fullmatch(value)
+    """Whether a spreadsheet would run it, or a part of it, as a formula: text that begins as one does, and is no number.
+
+    Parts are between semicolons and tabs, which may separate cells where the spreadsheet is.
+    """
+    return isinstance(value, str) and (value.startswith("\t") or any(map(_begins, _BETWEEN.split(value)[::2])))
+
+
+def _begins(text: str) -> bool:
+    return _RUN.match(text) is not None and not _NUMBER.fullmatch(text)
 
 
 def cell(value: object) -> object:
-    """A cell for a spreadsheet: text that it would run after an apostrophe. So is such text that has apostrophes before it
-    already, with one more, so that different cells stay different."""
-    return f"'{value}" if isinstance(value, str) and runs(value.lstrip("'")) else value
+    """A cell for a spreadsheet: what it would run (:func:`runs`) after an apostrophe. So is such text that has apostrophes
+    before it already, with one more, so that different cells stay different."""
+    if not isinstance(value, str):
+        return value
+    parts = [f"'{part}" if _begins(part.lstrip("'")) else part for part in _BETWEEN.split(value)]
+    parts[1::2] = _BETWEEN.split(value)[1::2]
+    return "'" * value.lstrip("'").startswith("\t") + "".join(parts)
 
 
 def texts(rows: pd.DataFrame) -> Iterator[object]:
