@@ -296,6 +296,7 @@ def closeness(
     real, other = encoding.rows(table), encoding.rows(rows)
     marginals, pairwise = marginal_errors(real, other.codes, table.domain.names, plan)
     some = encoding.codes(seen)
+    ordered = [size - a.missing if a.is_binned else 0 for a, size in zip(table.domain.attributes, real.sizes, strict=True)]
     return Closeness(
         rows.n,
         marginals,
@@ -307,7 +308,7 @@ def closeness(
         copies(seen, rows, some, other.codes),
         None if target is None else regression(seen, rows, target, seed),
         out_of_proportion(real, other.codes, table.domain),
-        *relations_off(real, other.codes, table.domain.names, pairs_of(plan)),
+        *relations_off(real, other.codes, table.domain.names, pairs_of(plan), ordered),
     )
 
 

@@ -36,7 +36,7 @@ _NO_CHANCE = 1e-6
 """Probability below which what happened is put down to no chance."""
 _ALL_BUT_GONE = 0.2
 _TELLING, _KEPT = 0.2, 0.8
-"""φ from which on a relation counts, and what is to be left of it."""
+"""φ, or the correlation of ranks, from which on a relation counts, and what is to be left of it."""
 _SURE, _ERRORS = 8.0, 4.0
 """Standard errors by which the real rows have to show a relation, and the synthetic ones to miss it."""
 
@@ -235,14 +235,18 @@ def marginal_errors(
 Relations = tuple[tuple[str, str, float, float], ...]
 
 
-def relations_off(real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets) -> tuple[Relations, Relations]:
+def relations_off(
+    real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets, ordered: Sequence[int] = ()
+) -> tuple[Relations, Relations]:
     """Pairs of columns of which the synthetic rows have lost more than a fifth of the relation, by no chance; and those of
     which the real ones lack as much of the synthetic rows' own.
 
     Both columns, the strength φ of the relation in the real rows, and how much of it is left; the strongest first. φ is the
     root of Pearson's mean square contingency, φ² = Σ (p - e)²/e for shares p of cells and products e of both columns' own,
     less what chance adds; left is Σ (p - e)(q - f)/e / φ², where q and f are those of the synthetic rows. A cell in which
-    less than one real row is to be expected counts as if it were one: e is 1/n under the line.
+    less than one real row is to be expected counts as if it were one: e is 1/n under the line. Where both columns have an
+    order, that of their first codes, as many as ``ordered`` says, the correlation of ranks, which needs fewer rows to tell,
+    is looked at as well.
     """
     columns = _Columns(real, synthetic)
     lost: list[tuple[str, str, float, float]] = []
@@ -252,8 +256,12 @@ def relations_off(real: Rows, synthetic: Codes, names: Sequence[str], pairs: Sub
         p, q, dense = columns.shares(pair)
         if dense:
             p, q = (shares.reshape([columns.sizes[j] for j in pair]) for shares in (p, q))
-            for found, sides in ((lost, (p, q, columns.n, columns.k)), (made, (q, p, columns.k, columns.n))):
-                strength, left = _relation(*sides)
+            ends = [ordered[j] if ordered else 0 for j in pair]
+            for found, (one, other, n, k) in ((lost, (p, q, columns.n, columns.k)), (made, (q, p, columns.k, columns.n))):
+                strength, left = _relation(one, other, n, k)
+                if left >= _KEPT and all(ends):
+                    inside = np.s_[: ends[0], : ends[1]]
+                    strength, left = _ranks(one[inside], other[inside], n, k)
                 if left < _KEPT:
                     found.append((names[pair[0]], names[pair[1]], strength, left))
     first, second = (tuple(sorted(found, key=lambda each: -each[2])) for found in (lost, made))
@@ -279,6 +287,36 @@ def _relation(p: Floats, q: Floats, n: int, k: int) -> tuple[float, float]:
     rows, others = round(p[telling].sum() * n), round(q[telling].sum() * k)
     gone = no_chance(np.array([rows, n - rows]), np.array([others, k - others]))[0]
     return math.sqrt(square), left if gone else 1.0
+
+
+def _ranks(p: Floats, q: Floats, n: int, k: int) -> tuple[float, float]:
+    """As :func:`_relation`, of the correlation of ranks and the rows that have both (Spearman 1904)."""
+    n, k = round(n * p.sum()), round(k * q.sum())
+    if min(n, k) < 2:
+        return 0.0, 1.0
+    found, spread = _correlation(p / p.sum())
+    other, _ = _correlation(q / q.sum())
+    # As far as nearly all rows are alike in a column, the others decide.
+    telling = min(1.0, 2 * min(1 - p.sum(axis=axis).max() / p.sum() for axis in (0, 1)))
+    if abs(found) < _TELLING or telling == 0:
+        return abs(found), 1.0
+    error = math.sqrt(max(spread, 1 / telling) * (1 / n + 1 / k)) / abs(found)
+    return abs(found), other / found if 1 - other / found > _ERRORS * error else 1.0
+
+
+def _correlation(p: Floats) -> tuple[float, float]:
+    """That of the ranks of both columns of a table of shares, and n times the variance that chance gives it."""
+    scores = []
+    for axis in (1, 0):
+        shares = p.sum(axis=axis)
+        ranks = np.cumsum(shares) - shares / 2 - 0.5
+        deviation = math.sqrt(shares @ ranks**2)
+        if deviation < 1e-9:  # all rows are alike, up to rounding
+            return 0.0, 0.0
+        scores.append(ranks / deviation)
+    u, v = scores[0][:, None], scores[1][None, :]
+    found = float((p * u * v).sum())
+    return found, float((p * (u * v - found * (u**2 + v**2) / 2) ** 2).sum())
 
 
 def out_of_proportion(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tuple[str, str, int, int], ...]:

@@ -293,6 +293,38 @@ def test_a_relation_that_few_rows_make_is_found_lost_by_their_number(rows: int, 
     assert [abs(left) < 0.1 for *_, left in lost(real, other, (2, 2))] == [True] * told
 
 
+@pytest.mark.parametrize(
+    ("rows", "zeros", "told"), [(100, 0.0, False), (1_000, 0.0, True), (100, 0.9, False), (2_000, 0.9, True)]
+)
+def test_a_relation_of_numbers_that_is_halved_is_found_by_ranks(rows: int, zeros: float, told: bool) -> None:
+    """Normal numbers with a correlation of 0.45 in ten bins, or numbers that are 0 in most rows, in half of which one is
+    exchanged; the eleventh code is an empty cell."""
+    random = np.random.default_rng(6)
+
+    def sample() -> np.ndarray:
+        one, other = random.normal(size=(2, rows))
+        known = random.random(rows) >= zeros
+        both = (np.where(known, one, -2.0), np.where(known, (one if zeros else 0.45 * one) + 0.89 * other, -2.0))
+        codes = np.stack([np.clip(np.floor(2 * column + 5), 0, 9) for column in both], axis=1).astype(np.int64)
+        codes[random.random(rows) < 0.05, 0] = 10
+        return codes
+
+    def found(other: np.ndarray, ordered: tuple[int, ...] = (10, 10)) -> tuple[int, int]:
+        here, made = relations_off(CodedRows(real, (11, 10)), other, ["a", "b"], [(0, 1)], ordered)
+        return len(here), len(made)
+
+    real = sample()
+    halved, same = sample(), sample()
+    some = random.random(rows) < 0.5
+    halved[some, 1] = random.permutation(halved[some, 1])
+    assert found(halved) == (told, 0)
+    assert found(same) == (0, 0)
+    if told and not zeros:
+        assert found(halved, (0, 10)) == (0, 0)  # which tables alone cannot tell
+    halved[:, 1] = 4  # all alike: nothing is left
+    assert found(halved)[0] == told
+
+
 @pytest.mark.parametrize(("strong", "rows"), [(0.1, 5_000), (0.6, 30), (0.0, 5_000)])
 def test_what_is_weak_or_may_be_chance_is_not_called_lost(strong: float, rows: int) -> None:
     random = np.random.default_rng(5)
