@@ -94,6 +94,7 @@ def _open(folder: Workspace) -> None:
 
 
 def _read(source: Workspace | bytes, label: str, context: dict[str, Any]) -> None:
+    st.session_state.pop("set_aside", None)
     visit.set_job(jobs.start("dpsyn.app.lab.workspace:read", label=label, context=context, source=source))
 
 
