@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -61,6 +62,15 @@ def test_text_that_a_spreadsheet_would_run_is_guarded(text):
     # What is guarded already does not run; it is told apart from what is guarded now.
     assert not escape.runs(f"'{text}")
     assert escape.cell(f"'{text}") == f"''{text}"
+
+
+def test_what_may_be_cells_of_their_own_elsewhere_is_guarded_and_stays_different():
+    assert escape.cell("a;=1+2\t@x;-5") == "a;'=1+2\t'@x;-5"
+    texts = ["".join(text) for length in range(6) for text in itertools.product("a'=;\t-1", repeat=length)]
+    guarded = [escape.cell(text) for text in texts]
+    assert len(set(guarded)) == len(texts)
+    assert not any(map(escape.runs, guarded))
+    assert not any(one == text for one, text in zip(guarded, texts, strict=True) if escape.runs(text))
 
 
 def test_guarded_cells_and_headings_differ_where_they_differed():
