@@ -33,7 +33,7 @@ with st.form(f"domain_{current.revision}", border=False):
     warned = columns.doubts_on(current, lines["column"])
     if warned:
         st.warning(warned, icon=":material/warning:")
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
         st.caption(f"{editor.WHEN} or Back.", width="content")
