@@ -22,8 +22,8 @@ def take_sample() -> None:
 
 
 road.head("Data", "Data")
-if visit.dataset().sample is None:
-    st.session_state[visit.SAMPLE_KEY] = None
+# Nobody chose what stands in the place of a table that is lost.
+st.session_state[visit.SAMPLE_KEY] = None if visit.OWN_LOST in st.session_state else visit.dataset().sample
 widgets.watch_job()
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -33,7 +33,6 @@ with left:
         format_func=lambda name: SAMPLES[name].title,
         key=visit.SAMPLE_KEY,
         on_change=take_sample,
-        persist_state="session",
     )
     if st.session_state.get(visit.SAMPLE_KEY):
         st.caption(SAMPLES[st.session_state[visit.SAMPLE_KEY]].description)

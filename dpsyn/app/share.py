@@ -62,10 +62,8 @@ def take_over_data() -> None:
         address.refuse(refused)
         if found is not None:
             visit.use(found)
-            st.session_state[visit.SAMPLE_KEY] = found.sample
         elif wanted.get(DATA) == OWN and not visit.has_dataset():
             visit.use_sample(visit.DEFAULT_SAMPLE)
-            st.session_state[visit.SAMPLE_KEY] = None  # nobody chose it
             st.session_state[visit.OWN_LOST] = True
     st.session_state[_FROM_LINK] = wanted
 

@@ -200,7 +200,6 @@ def use(new: Dataset) -> None:
 def use_sample(name: str) -> None:
     """Load a bundled dataset; its domain is public."""
     use(bundled(name))
-    st.session_state[SAMPLE_KEY] = name
 
 
 def bundled(name: str) -> Dataset:

@@ -300,6 +300,8 @@ def test_the_page_data_writes_what_is_set_there() -> None:
     app = app.switch_page("data.py").run()
     app.pills(key=SAMPLE_KEY).set_value("asia").run()
     assert dict(app.query_params) == {"data": "asia"}
+    app.pills(key=SAMPLE_KEY).set_value(None).run()  # the data that is open stays marked
+    assert app.pills(key=SAMPLE_KEY).value == "asia"
 
 
 def test_a_step_back_in_the_browser_loads_nothing_again_and_replaces_no_table_of_the_users_own() -> None:

@@ -233,7 +233,6 @@ def _open_button(current: Dataset, other: _OtherData | None, *, key: str, what: 
             return
         share = data.held_out if other.held_out is None else other.held_out
         visit.use(data.changed(table=table, target=other.target or data.target, held_out=share))
-        st.session_state[visit.SAMPLE_KEY] = data.sample
         st.rerun(scope="app")
 
 
