@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import dpsyn
-from dpsyn.mechanisms.base import Mechanism, no_progress
+from dpsyn.data.counted import AnyTable
+from dpsyn.mechanisms import base
+from dpsyn.mechanisms.base import Mechanism, Release
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers import graphical_model
 
@@ -97,8 +100,14 @@ def run(mechanism: Mechanism, table: dpsyn.Table, seed: int = 0) -> tuple[list[C
 
 def asked(noise: Deaf, mechanism: Mechanism, table: dpsyn.Table) -> tuple[list[Call], pd.DataFrame]:
     """What this noise is handed, and the rows."""
-    rows, _ = mechanism._run(noise, table, no_progress)
-    return noise.calls, rows
+    return noise.calls, called(noise, mechanism, table).rows
+
+
+def called(noise: NoiseSource, mechanism: Mechanism, table: AnyTable) -> Release:
+    """What a call gives out that draws on this noise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "NoiseSource", lambda _: noise)
+        return mechanism(noise.generator, table)
 
 
 def alike(mine: list[Call], theirs: list[Call]) -> bool:

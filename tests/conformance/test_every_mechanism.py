@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,6 +65,55 @@ def test_columns_categories_and_number_of_rows_are_kept(name):
     assert release.rows["dose"].between(0, 1).all()
 
 
+OPEN = TABLE.domain.replace("dose", missing=True)
+MADE = pd.concat(
+    [
+        TABLE.frame.head(2),
+        pd.DataFrame(
+            {
+                "smokes": ["yes", "no", "no", "yes"],
+                "colour": ["green", "blue", "red", "red"],
+                "age": [0, 99, 17, 17],
+                "dose": [0.0, 1.0, 1 / 3, np.nan],
+            }
+        ),
+    ]
+)
+"""Rows at both bounds and beyond what a real row has, some of them real, with an index of their own."""
+
+
+@each
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_what_is_given_out_is_what_the_run_made_whatever_the_rows_are(name, neighbouring, monkeypatch):
+    """Nothing of the rows comes to it, or to what is said of it: other ends, decimals, categories and empty cells."""
+    config, spec = CASES[name].config, replace(CASES[name].spec, neighbouring=neighbouring)
+    config = replace(config, size=8) if name == "dp_mix" else config  # which has to be given where n is a secret
+    narrow = TABLE.frame.assign(smokes="no", colour="blue", age=40, dose=0.5)
+    wide = TABLE.frame.assign(dose=TABLE.frame["dose"].where(np.arange(TABLE.n) % 2 > 0))
+    frames = [TABLE.frame, narrow, wide, TABLE.frame.iloc[::-1].astype({"age": "int8", "dose": "float32"})]
+    if neighbouring == "add_remove":
+        frames += [narrow.head(1), pd.concat([wide, narrow])]
+    found = []
+    for frame in frames:
+        table, steps, handed = (
+            Table(frame, OPEN),
+            [],
+            {"n": len(frame), "ends": (float(frame["age"].min()), str(frame["dose"]))},
+        )
+        mechanism = config.calibrate(spec, OPEN, table.n)
+        mechanism.facts()
+        known = set(vars(mechanism))
+        monkeypatch.setattr(type(mechanism), "_run", lambda *_, handed=handed: (MADE.copy(), handed))
+        release = mechanism(None, table, lambda *step, steps=steps: steps.append(step))
+        pd.testing.assert_frame_equal(release.rows, MADE, check_exact=True)
+        assert release.diagnostics is handed
+        assert set(vars(mechanism)) == known
+        rest = {name: value for name, value in vars(release).items() if name not in ("rows", "diagnostics")}
+        found.append((rest, release.record(), release.notes, repr(release), release.tables, release.rows.attrs, steps))
+    assert all(one == found[0] for one in found)
+    assert found[0][-3:] == ({}, {}, [("handing over the rows", 1.0)])
+
+
 @each
 def test_same_seed_same_rows_and_different_seeds_differ(name):
     case = CASES[name]
@@ -78,6 +129,27 @@ def test_without_a_generator_runs_differ_and_are_no_demonstration(name):
     assert not first.seeded
     assert first.guarantee.status == "proven"
     assert DEMO_ASSUMPTION not in first.guarantee.assumptions
+
+
+def everybodys() -> tuple[Any, str]:
+    """The state of the generators that anybody may set."""
+    return random.getstate(), str(np.random.get_state())  # noqa: NPY002
+
+
+@each
+def test_without_a_generator_all_is_drawn_by_the_runs_own_source(name, monkeypatch):
+    """No generator of a seed that is known, and none that anybody else can set."""
+    case = CASES[name]
+    mechanism = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)
+    mechanism.calibrated()
+    run(case.config, case.spec, None)  # packages make generators while they are imported
+    made, before = [], everybodys()
+    for kind in ("default_rng", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
+        true = getattr(np.random, kind)
+        monkeypatch.setattr(np.random, kind, lambda *a, _kind=kind, _true=true, **k: made.append(_kind) or _true(*a, **k))
+    mechanism(None, TABLE)
+    assert made == ["Philox"]
+    assert everybodys() == before
 
 
 @each

@@ -14,12 +14,23 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.mechanisms.base import Release, no_progress
 from dpsyn.mechanisms.categories import Categories, OnCategories
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
 from dpsyn.privacy.zcdp import zcdp_rho
-from tests.conformance.neighbours import Call, Deaf, Repeating, Truthful, alike, asked, neighbours, remember_fits, run, spent
+from tests.conformance.neighbours import (
+    Call,
+    Deaf,
+    Repeating,
+    Truthful,
+    alike,
+    asked,
+    called,
+    neighbours,
+    remember_fits,
+    run,
+    spent,
+)
 
 COINS = ("dp_gan",)
 """Mechanisms that see rows picked by coins, which cost less than what a neighbour moves: they have tests of their own."""
@@ -173,9 +184,8 @@ def test_questions_and_rows_follow_from_answers_however_far_from_the_truth(
             if answers.startswith("those")
             else Deaf(0, *{"few": (0,), "many": (300,), "none": (0, 1)}[answers])
         )
-        rows, diagnostics = mechanism._run(noise, table, no_progress)
-        release = Release(rows, mechanism.guarantee, diagnostics, config.name, {}, seeded=False)
-        found.append((noise.calls, rows, release.tables))
+        release = called(noise, mechanism, table)
+        found.append((noise.calls, release.rows, release.tables))
     for calls, rows, released in found[1:]:
         assert alike(found[0][0], calls)
         pd.testing.assert_frame_equal(found[0][1], rows)

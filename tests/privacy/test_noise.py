@@ -1,6 +1,8 @@
 """Noise: the right distribution is accepted, one with a scale 30 % off is rejected, in both modes."""
 
+import inspect
 import math
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from scipy import stats
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy import noise as noise_module
+from dpsyn.privacy.mixing.averaging import gaussian_noise
 from dpsyn.privacy.noise import NoiseSource, happens, uniform_below
 
 COUNT = 20_000
@@ -72,6 +75,62 @@ def test_same_generator_same_noise_and_system_entropy_differs():
     assert (source(False).discrete_laplace(zeros, 50.0) != source(False).discrete_laplace(zeros, 50.0)).any()
     assert source(True).seeded
     assert not source(False).seeded
+
+
+def answers(made: NoiseSource, name: str, scale: int, shape: tuple[int, ...]) -> np.ndarray:
+    """What is drawn for equal numbers or scores, as one vector."""
+    count, scores = math.prod(shape), np.zeros(50, dtype=np.int64)
+    if name == "exponential_choice":
+        return np.array([made.exponential_choice(scores, scale) for _ in range(count)])
+    if name == "exponential_choices":
+        return made.exponential_choices(scores, scale, count)
+    if name == "gaussian_noise":
+        add = vars(made).setdefault(f"add {scale}", gaussian_noise(scale, made.generator, on_grid=not made.seeded))
+        return add(np.zeros(shape)).ravel()
+    return getattr(made, name)(np.zeros(shape, dtype=np.int64), scale).ravel()
+
+
+def test_whatever_a_source_draws_is_asked_whether_it_is_used_twice():
+    public = {name for name, made in vars(NoiseSource).items() if inspect.isfunction(made) and not name.startswith("_")}
+    assert {*DRAWS} == public | {"gaussian_noise"}
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    return stats.zscore(stats.rankdata(values))
+
+
+DRAWS = (
+    "discrete_laplace",
+    "discrete_gaussian",
+    "gaussian",
+    "exponential_choice",
+    "exponential_choices",
+    "gaussian_noise",
+)
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize("name", DRAWS)
+def test_no_noise_is_used_twice(name, seeded):
+    """Neither it nor its size, at any shift, forwards or backwards, of any shape or scale, in one run or in two."""
+    made, n = source(seeded), 500
+    asked = [(9, (n,)), (9, (n,)), (9, (n // 2, 2)), (4, (n,)), (9, (n + 60,))]
+    found = [answers(made, name, *one)[:n] for one in asked]
+    found.append(answers(NoiseSource(np.random.default_rng(12) if seeded else None), name, 9, (n,)))
+    for read in (ranks, lambda one: ranks(np.abs(one - np.median(one)))):
+        for i, j in combinations_with_replacement(range(len(found)), 2):
+            one, other = read(found[i]), read(found[j])
+            forwards, backwards = np.correlate(one, other, "full"), np.convolve(one, other)
+            forwards[n - 1] *= i != j
+            assert np.abs(forwards).max() < 7 * math.sqrt(n)
+            assert i == j or np.abs(backwards).max() < 7 * math.sqrt(n)
+
+
+@pytest.mark.parametrize("draw", [lambda: uniform_below(1000, 2000), lambda: happens(np.full(2000, 2), 3)])
+def test_no_exact_draw_is_used_twice(draw):
+    one, other = stats.zscore(draw().astype(float)), stats.zscore(draw().astype(float))
+    assert np.abs(np.correlate(one, other, "full")).max() < 7 * math.sqrt(2000)
+    assert np.abs(np.correlate(one, one, "full")[2000:]).max() < 7 * math.sqrt(2000)
 
 
 def test_without_a_generator_the_key_is_of_the_systems_entropy(monkeypatch):
@@ -385,6 +444,12 @@ def test_whole_numbers_below_a_limit_are_even(limit):
     assert len(drawn) == limit
     assert limit == 1 or stats.chisquare(drawn).pvalue > 1e-4
     assert uniform_below(2**62, 100).max() > 2**58
+
+
+def test_whole_numbers_below_a_limit_are_made_of_the_systems_bits_alone(monkeypatch):
+    bits = np.array([7, 2, 5, 0, 6, 1], dtype=np.uint64)
+    monkeypatch.setattr(noise_module.secrets, "token_bytes", lambda size: (bits << 61 | 3).tobytes()[:size])
+    assert uniform_below(7, 6).tolist() == [2, 5, 0, 6, 1, 2]
 
 
 def test_a_seed_repeats_many_choices_and_without_one_no_generator_is_asked():

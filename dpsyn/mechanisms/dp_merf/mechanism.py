@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,7 +126,7 @@ class DPMERFMechanism(Mechanism):
     def _features(self, generator: np.random.Generator) -> Features:
         return Features.of(self.others, self.config.features, generator)
 
-    @property
+    @cached_property
     def noise_scale(self) -> float:
         """Of the noise on the sums, in their steps: sensitivity/√(2ρ)."""
         # How many features there are, and of which kind, is all that counts; which ones does not.
