@@ -14,7 +14,7 @@ import pytest
 import dpsyn
 from dpsyn.data.counted import AnyTable
 from dpsyn.mechanisms import base
-from dpsyn.mechanisms.base import Mechanism, Release
+from dpsyn.mechanisms.base import Mechanism, Progress, Release, no_progress
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers import graphical_model
 
@@ -103,11 +103,11 @@ def asked(noise: Deaf, mechanism: Mechanism, table: dpsyn.Table) -> tuple[list[C
     return noise.calls, called(noise, mechanism, table).rows
 
 
-def called(noise: NoiseSource, mechanism: Mechanism, table: AnyTable) -> Release:
+def called(noise: NoiseSource, mechanism: Mechanism, table: AnyTable, progress: Progress = no_progress) -> Release:
     """What a call gives out that draws on this noise."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "NoiseSource", lambda _: noise)
-        return mechanism(noise.generator, table)
+        return mechanism(noise.generator, table, progress)
 
 
 def alike(mine: list[Call], theirs: list[Call]) -> bool:

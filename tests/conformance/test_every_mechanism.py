@@ -16,12 +16,17 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import DpsynError, InputError, NotCalibratedError, ParameterError
+from dpsyn.mechanisms import points
 from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda
+from dpsyn.mechanisms.dp_gan import mechanism as dp_gan
+from dpsyn.mechanisms.private_sampling import _mechanism as private_sampling
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.histograms import bins_of
 from dpsyn.privacy.spec import DEMO_ASSUMPTION
 from dpsyn.table import Table
 from tests.conformance.case import Case
+from tests.conformance.neighbours import Deaf, called
 from tests.conftest import mixed_table
 
 TABLE = mixed_table()
@@ -79,7 +84,14 @@ MADE = pd.concat(
         ),
     ]
 )
-"""Rows at both bounds and beyond what a real row has, some of them real, with an index of their own."""
+OTHERS = [
+    TABLE.frame.assign(smokes="no", colour="blue", age=40, dose=0.5),
+    TABLE.frame.assign(dose=TABLE.frame["dose"].where(np.arange(TABLE.n) % 2 > 0)),
+    TABLE.frame.iloc[::-1].astype({"age": "int8", "dose": "float32"}),
+]
+"""As many rows of other ends, decimals, categories, empty cells and types.
+
+``MADE`` has rows at both bounds and beyond what a real row has, some of them real, with an index of their own."""
 
 
 @each
@@ -88,11 +100,9 @@ def test_what_is_given_out_is_what_the_run_made_whatever_the_rows_are(name, neig
     """Nothing of the rows comes to it, or to what is said of it: other ends, decimals, categories and empty cells."""
     config, spec = CASES[name].config, replace(CASES[name].spec, neighbouring=neighbouring)
     config = replace(config, size=8) if name == "dp_mix" else config  # which has to be given where n is a secret
-    narrow = TABLE.frame.assign(smokes="no", colour="blue", age=40, dose=0.5)
-    wide = TABLE.frame.assign(dose=TABLE.frame["dose"].where(np.arange(TABLE.n) % 2 > 0))
-    frames = [TABLE.frame, narrow, wide, TABLE.frame.iloc[::-1].astype({"age": "int8", "dose": "float32"})]
+    frames = [TABLE.frame, *OTHERS]
     if neighbouring == "add_remove":
-        frames += [narrow.head(1), pd.concat([wide, narrow])]
+        frames += [OTHERS[0].head(1), pd.concat(OTHERS)]
     found = []
     for frame in frames:
         table, steps, handed = (
@@ -112,6 +122,41 @@ def test_what_is_given_out_is_what_the_run_made_whatever_the_rows_are(name, neig
         found.append((rest, release.record(), release.notes, repr(release), release.tables, release.rows.attrs, steps))
     assert all(one == found[0] for one in found)
     assert found[0][-3:] == ({}, {}, [("handing over the rows", 1.0)])
+
+
+def cache_of_one(make: Any) -> Any:
+    """What it made first, whatever it is asked for later."""
+    made: list[Any] = []
+    return lambda *asked: (made or made.append(make(*asked)) or made)[0]
+
+
+class DeafToAll(Deaf):
+    """Answers by its seed alone to real numbers, too."""
+
+    def gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return 300 + self.answers.uniform(-1, 1, values.shape)
+
+
+@each
+def test_all_that_is_learned_of_the_rows_is_told_by_the_noise(name, monkeypatch):
+    """Rows and steps of a whole call are those of another table where the noise answers alike."""
+    case, found = CASES[name], []
+    # Private sampling has no noise: its rows are drawn from densities, here those of the first table.
+    monkeypatch.setattr(private_sampling, "match", cache_of_one(private_sampling.match))
+    for frame in (TABLE.frame, *OTHERS):
+        answers = np.random.default_rng(6)
+        noise = lambda *_, answers=answers, **__: lambda values: answers.uniform(-1, 1, values.shape)  # noqa: E731
+        for module in (dp_cda, dp_gan, points):
+            monkeypatch.setattr(module, "gaussian_noise", noise)
+        steps: list[Any] = []
+        table = Table(frame, OPEN)
+        mechanism = case.config.calibrate(case.spec, OPEN, table.n)
+        found.append(
+            (called(DeafToAll(0, 300, 100), mechanism, table, lambda *step, steps=steps: steps.append(step)).rows, steps)
+        )
+    for rows, steps in found[1:]:
+        pd.testing.assert_frame_equal(rows, found[0][0], check_exact=True)
+        assert name == "private_sampling" or steps == found[0][1]  # whose program tells how it gets on
 
 
 @each
