@@ -23,7 +23,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import dpsyn
-from dpsyn import memory
+from dpsyn import escape, memory
 from dpsyn.cli import dpsyn as command
 from dpsyn.cli import experiment, terminal
 from dpsyn.data.schema_file import read_schema
@@ -866,6 +866,24 @@ def test_rows_as_tsv_and_parquet_are_the_same_rows(here: Path) -> None:
     assert all(np.array_equal(one, other) for other in others)
     assert (here / "rows.tsv").read_text(encoding="utf-8").startswith("=cmd\tgeboren\t")
     assert (here / "rows.record.json").exists()
+
+
+def test_what_is_written_is_what_the_mechanism_gave_out(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all values of the domain, not of those alone that the real rows have."""
+    (here / "narrow.csv").write_text("x,c\n" + "50,a\n60,a\n" * 20)
+    columns = [
+        {"name": "x", "kind": "numeric", "lower": 0, "upper": 100, "bins": 4, "public": True},
+        {"name": "c", "kind": "categorical", "categories": ["a", "b"], "public": True},
+    ]
+    (here / "wide.json").write_text(json.dumps({"columns": columns}))
+    made: list[dpsyn.Release] = []
+    given_out = base.Release
+    monkeypatch.setattr(base, "Release", lambda **given: made.append(given_out(**given)) or made[-1])
+    run("generate", "narrow.csv", "--schema", "wide.json", "--epsilon", "1e-3", "--rows", "99", "-o", "rows.csv", "-q")
+    assert made[0].rows["x"].between(50, 60).mean() < 0.9
+    assert set(made[0].rows["c"]) == {"a", "b"}
+    assert (here / "rows.csv").read_bytes() == escape.csv(made[0].rows)
+    assert json.loads((here / "rows.record.json").read_bytes()) == json.loads(json.dumps(made[0].record()))
 
 
 def test_parquet_has_days_and_texts_where_a_column_has_several_types(here: Path) -> None:

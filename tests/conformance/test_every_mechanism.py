@@ -16,8 +16,8 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import DpsynError, InputError, NotCalibratedError, ParameterError
-from dpsyn.mechanisms import points
-from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms import base, points
+from dpsyn.mechanisms.base import Config, no_progress, run_all
 from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda
 from dpsyn.mechanisms.dp_gan import mechanism as dp_gan
 from dpsyn.mechanisms.private_sampling import _mechanism as private_sampling
@@ -117,6 +117,9 @@ def test_what_is_given_out_is_what_the_run_made_whatever_the_rows_are(name, neig
         release = mechanism(None, table, lambda *step, steps=steps: steps.append(step))
         pd.testing.assert_frame_equal(release.rows, MADE, check_exact=True)
         assert release.diagnostics is handed
+        for job in (base.run(mechanism, table, None, no_progress), run_all({"": mechanism}, table, no_progress)[""][0]):
+            pd.testing.assert_frame_equal(job.rows, MADE, check_exact=True)
+            assert job.record() == release.record()
         assert set(vars(mechanism)) == known
         rest = {name: value for name, value in vars(release).items() if name not in ("rows", "diagnostics")}
         found.append((rest, release.record(), release.notes, repr(release), release.tables, release.rows.attrs, steps))
