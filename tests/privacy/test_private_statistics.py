@@ -57,6 +57,18 @@ def p_value(noise: np.ndarray, probabilities: np.ndarray, width: int) -> float:
     return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
 
 
+@pytest.mark.parametrize("spec", [REPLACE, ADD], ids=["replace", "add"])
+def test_all_that_is_released_follows_from_what_the_noise_answers(
+    spec: PrivacySpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for answer in (-3, 40, 900):
+        monkeypatch.setattr(NoiseSource, "discrete_laplace", lambda _, values, scale, answer=answer: values * 0 + answer)
+        sources = [of_counts(1000, largest) for largest in (1, 300, 999)]
+        sources += [] if spec is REPLACE else [of_counts(7, 2)]
+        first, *others = (private_statistics(source, spec, None) for source in sources)
+        assert all(other == first for other in others)
+
+
 def test_replacing_one_row_moves_the_largest_count_by_at_most_one() -> None:
     moves = set()
     for n in range(1, 6):
