@@ -151,6 +151,24 @@ def test_two_visits_in_one_workspace_lose_nothing_of_each_other(kept, open_page)
     assert [one.name for one in Workspace(folder).read().releases] == ["of all"]
 
 
+def test_a_workspace_that_holds_what_was_imported_opens_without_copies(kept, open_page):
+    folder, _ = kept(confirmed=True)
+    app = open_workspace(open_page("data"), folder)
+    (kept_one,) = app.session_state["releases"]
+    runs = file_of_runs(app)
+    app = open_page("data").switch_page("comparison.py").run()
+    app.file_uploader(key="runs_import_0").upload("runs.json", runs, "application/json").run()
+    app = finish_job(app.button(key="runs_read").click().run())
+    (made,) = app.session_state["releases"]
+    app.text_input(key=f"runs_{made.number}_name_{made.number}").set_value("imported").run()
+    app.button(key=f"runs_{made.number}_rename").click().run()
+    app = open_workspace(app, folder)
+    (one,) = app.session_state["releases"]
+    assert (one.key, one.name, one.number) == (kept_one.key, "imported", made.number)
+    assert one.release.guarantee == kept_one.release.guarantee  # computed from what the workspace holds, not the file's word
+    assert [found.name for found in Workspace(folder).read().releases] == ["imported"]
+
+
 def test_columns_that_a_file_calls_public_are_not_so_by_its_word(kept, open_page):
     folder, _ = kept(confirmed=True)
     runs = file_of_runs(open_workspace(upload(open_page), folder))

@@ -116,13 +116,20 @@ def _take_over(context: Mapping[str, Any], found: Archive) -> None:
     st.session_state.pop("workspace_lost", None)
     theirs: dict[str, Kept] = {made.key: made for made in found.releases}
     theirs |= {experiment.key: experiment for experiment in found.experiments}
-    new = _new(found, lambda thing: thing.key)
     mine: list[Kept] = [*state.made(), *state.experiments()]
+    here = {thing.key for thing in mine}
+    copies = {_content(other): other for other in theirs.values()} if here - theirs.keys() else {}
     for thing in mine:
+        every = state.of_its_kind(thing)
         if thing.key in theirs:
             # It may have been measured, renamed or run while the workspace was closed, or by another visit.
-            every = state.of_its_kind(thing)
             every[every.index(thing)] = _joined(thing, theirs[thing.key], theirs=again)
+        elif (other := copies.get(_content(thing))) is not None:
+            # It was imported from an export of the same release or experiment.
+            one = [] if other.key in here else [_joined(replace(other, number=thing.number), thing, theirs=False)]
+            every[(at := every.index(thing)) : at + 1] = one
+            here.add(other.key)
+    new = _new(found, lambda thing: thing.key)
     mine = [*state.made(), *state.experiments()]
 
     def keep(workspace: Workspace) -> None:
