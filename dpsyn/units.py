@@ -44,8 +44,14 @@ def multiples(counted: Floats, unit: float) -> Floats:
 
 def between(values: Floats, unit: float, precision: float = float(np.finfo(np.float64).eps)) -> npt.NDArray[np.bool_]:
     """Which finite numbers lie between two multiples, by more than sums or a number's ``precision`` are off by rounding."""
+    fixed, relative = slack(unit, precision)
     off = np.abs(values - multiples(counts(values, unit), unit))
-    return np.asarray(off > _ROUNDING * unit + 4 * precision * np.abs(values))
+    return np.asarray(off > fixed + relative * np.abs(values))
+
+
+def slack(unit: float, precision: float) -> tuple[float, float]:
+    """How far a number may be off a multiple that it is taken for: so much, and so much in parts of itself."""
+    return _ROUNDING * unit, 4 * precision
 
 
 def decimals(unit: float) -> int:

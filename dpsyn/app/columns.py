@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpsyn import escape
 from dpsyn.data.editing import cell_shares, doubts
-from dpsyn.data.read import beyond, moved
+from dpsyn.data.read import Moved
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import quoted
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
@@ -54,7 +54,11 @@ def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
     for name in filter(table.domain.__contains__, names):
         attribute = table.domain[name]
         if attribute.is_binned and attribute != read[name]:
-            said += moved(attribute, table.frame[name]) if isinstance(table, Table) else beyond(attribute, table.ends(name))
+            said += (
+                Moved.of(attribute, table.frame[name]).notes(attribute, table.n)
+                if isinstance(table, Table)
+                else table.moved(name)
+            )
     return escape.markdown(" ".join(said)) or None
 
 

@@ -47,6 +47,8 @@ Counter = Callable[[Callable[[Any], Any]], int]
 """Counts the different values that a function of the batches of a column gives."""
 
 EncodeAs = Callable[[Attribute, "pd.Series[Any]"], npt.NDArray[Any]]
+Tell = Callable[["pd.Series[Any]", npt.NDArray[np.int64]], None]
+"""Is told of values, and how many cells hold each."""
 
 _HEAD = 100
 
@@ -142,13 +144,20 @@ class Fold:
     def _distinct(self, read: Callable[[Any], Any]) -> int:
         return self._count(lambda array: read(countable(self.split(array)[0].drop_null())))
 
-    def encoder(self, column: Column, encode_as: EncodeAs = Attribute.encode) -> Callable[[Any], npt.NDArray[Any]]:
-        """How to encode a batch as the column that the values kept are: as codes, or by :meth:`Attribute.in_units`."""
+    def encoder(
+        self, column: Column, encode_as: EncodeAs = Attribute.encode, tell: Tell = lambda values, cells: None
+    ) -> Callable[[Any], npt.NDArray[Any]]:
+        """How to encode a batch as the column that the values kept are: as codes, or by :meth:`Attribute.in_units`.
+
+        ``tell`` is told of every cell, once all batches are encoded.
+        """
         entries = encode_as(column.attribute, column.values)
+        if not self.shortened:
+            tell(column.values, self._cells)
 
         def encode(array: Any) -> npt.NDArray[Any]:
             if self.shortened:
-                return self._encoded(column, array, encode_as)
+                return self._encoded(column, array, encode_as, tell)
             values, codes = self.split(array)
             at = self._positions(values)
             if (at < 0).any():
@@ -157,8 +166,10 @@ class Fold:
 
         return encode
 
-    def _encoded(self, column: Column, array: Any, encode_as: EncodeAs) -> npt.NDArray[Any]:
-        return encode_as(column.attribute, as_series(array))
+    def _encoded(self, column: Column, array: Any, encode_as: EncodeAs, tell: Tell) -> npt.NDArray[Any]:
+        values = as_series(array)
+        tell(values, np.ones(len(values), dtype=np.int64))
+        return encode_as(column.attribute, values)
 
 
 class TextFold(Fold):
@@ -243,13 +254,14 @@ class TextFold(Fold):
         found = tuple(self._taken.items()), self._weights(), tuple(self._spaces.items())
         return self._infer(name, Words(self._values.drop_null(), codes, *found))
 
-    def _encoded(self, column: Column, array: Any, encode_as: EncodeAs) -> npt.NDArray[Any]:
+    def _encoded(self, column: Column, array: Any, encode_as: EncodeAs, tell: Tell) -> npt.NDArray[Any]:
         words = self._words(array)
         read = column.values.iloc[:0]
         if column.read is not None and len(words.texts):
             read = pd.Series(column.read(words.texts))
             if len(read) != len(words.texts):
                 raise DataError(CHANGED)
+        tell(read, np.bincount(words.codes[~words.empty], minlength=len(read)))
         found = encode_as(column.attribute, read)
         empty = {"i": column.attribute.size - 1, "f": np.nan}.get(found.dtype.kind)
         return np.append(found, np.array([empty], dtype=found.dtype))[words.codes]

@@ -23,6 +23,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpsyn import units
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_typed
@@ -119,6 +120,7 @@ class Numbers(Cells):
         kind: of the cells: doubles, exact decimals (whole numbers too), or days.
         scale: decimals of exact ones.
         wide: they may not fit into 64 bits.
+        single: they are doubles of single precision.
         in_units: the cells are counted in units already.
     """
 
@@ -127,6 +129,7 @@ class Numbers(Cells):
     kind: Ordered
     scale: int = 0
     wide: bool = False
+    single: bool = False
     in_units: bool = False
 
     def column(self, cells: pa.Array) -> pd.Series[Any]:
@@ -140,12 +143,33 @@ class Numbers(Cells):
 
         Doubles are themselves, exact cells are counted in their last decimal, days since 1970-01-01.
         """
-        if self.kind == "date":
-            return [int(cut) for cut in cuts.tolist()]
-        least = cuts if self.in_units or self.attribute.unit is None else _least(self.attribute, cuts)
-        if self.kind == "double":
-            return [float(value) for value in least]
-        return [_least_exact(value, self.scale) for value in least.tolist()]
+        as_they_are = self.kind == "date" or self.in_units or self.attribute.unit is None
+        return [self._reaching(value) for value in (cuts if as_they_are else _least(self.attribute, cuts)).tolist()]
+
+    def _reaching(self, value: float) -> Threshold:
+        """The least cell that is at or above a value."""
+        if self.kind == "exact":
+            return _least_exact(value, self.scale)
+        return float(value) if self.kind == "double" else int(value)
+
+    @property
+    def moved(self) -> tuple[str, str]:
+        """SQL for 1 where a cell lies beyond the bounds, and for 1 where one within them is no multiple of the unit, as
+        :func:`dpsyn.units.between` says; else 0."""
+        low, high = float(self.attribute.lower or 0), float(self.attribute.upper or 0)
+        first, last = self.written(self._reaching(low)), self.written(-self._reaching(-high))
+        outside = f"CASE WHEN {self.cell} < {first} OR {self.cell} > {last} THEN 1 ELSE 0 END"
+        if self.kind == "date" or self.attribute.unit is None:
+            return outside, "0"
+        unit, value = units.ratio(self.attribute.unit), f"CAST({self.cell} AS DOUBLE)"
+        epsilon = float(np.finfo(np.float32 if self.single else np.float64).eps)
+        some = (unit.numerator, unit.denominator, *units.slack(self.attribute.unit, epsilon))
+        above, below, fixed, relative = (literal(float(number), pa.float64()) for number in some)
+        nearest = f"round({value} * {below} / {above}) * {above} / {below}"
+        off = f"CASE WHEN abs({value} - {nearest}) > {fixed} + {relative} * abs({value}) THEN 1 ELSE 0 END"
+        # Of what is smaller, or beyond the bounds, an engine need not have all these numbers.
+        within = f"{self.cell} >= {first} AND {self.cell} <= {last} AND abs({value}) > {fixed}"
+        return outside, f"CASE WHEN {within} THEN {off} ELSE 0 END"
 
     @property
     def _type(self) -> str:
@@ -289,7 +313,7 @@ def numbers_of(attribute: Attribute, kind: pa.DataType, cell: str) -> Numbers | 
     if attribute.kind != "numeric":
         return None
     if pa.types.is_floating(kind):
-        return Numbers(attribute, cell, "double")
+        return Numbers(attribute, cell, "double", single=not pa.types.is_float64(kind))
     if pa.types.is_boolean(kind):
         return Numbers(attribute, f"CAST(CAST({cell} AS INTEGER) AS BIGINT)", "exact")
     far = np.abs(attribute.unit_edges).max() >= 2.0**62

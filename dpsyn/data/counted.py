@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_typed, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
-from dpsyn.data.read import check_memory
+from dpsyn.data.read import Moved, check_memory
 from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
@@ -34,7 +34,7 @@ MOST_LISTED = 100_000
 """Different cells that a column may have which is told apart cell by cell."""
 MOST_DRAWN, _MOST_CELLS = 100_000, 2_000_000
 """Rows, and cells of them, that an engine draws."""
-_COUNTED = ("_own", "_equal_rows", "_ends")
+_COUNTED = ("_own", "_equal_rows", "_ends", "_moved")
 _TRIED = 100
 """Texts whose other spellings an engine is asked for."""
 _TO_SPARE = 1.1
@@ -212,6 +212,24 @@ class CountedTable(Shown):
             )
         return ends
 
+    def moved(self, column: str) -> Iterator[str]:
+        """Notes on cells of a numeric or date column that lie beyond the bounds or between two multiples of the unit."""
+        return self._moved[column].notes(self.domain[column], self.n)
+
+    @cached_property
+    def _moved(self) -> Mapping[str, Moved]:
+        """Of all numeric and date columns, asked at once."""
+        binned = [one for one in self._cells if one.attribute.is_binned]
+        asked = [one for one in binned if isinstance(one, Numbers)]
+        sums = [f"CAST(sum({sql}) AS BIGINT) AS m{k}" for k, sql in enumerate(sql for one in asked for sql in one.moved)]
+        found = self.engine.ask(f"SELECT {', '.join(sums)} FROM {ROWS}") if sums else None
+        moved = {o.attribute.name: Moved.of(o.attribute, o.series, o.rows) for o in binned if isinstance(o, Listed)}
+        for j, one in enumerate(asked):
+            assert found is not None
+            outside, between = (int(found[f"m{2 * j + k}"][0].as_py()) for k in (0, 1))
+            moved[one.attribute.name] = Moved(outside, between)
+        return moved
+
     def timed(self, column: str) -> bool:
         """Whether cells of a column are moments within a day, of which only the day counts."""
         cells, whole = self._cells[self.domain.index(column)], self.engine.cell(column)
@@ -262,7 +280,7 @@ class CountedTable(Shown):
     def prepared(self) -> CountedTable:
         """Have the engine count now what a page asks of every table; what it said stays with the table."""
         self._own.expect([(j,) for j in range(len(self.domain))])
-        _ = self._equal_rows, self._ends, self.drawn
+        _ = self._equal_rows, self._ends, self._moved, self.drawn
         return self
 
     def parts(

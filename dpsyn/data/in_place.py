@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,8 @@ from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, K
 from dpsyn.data.large import TextRows, count_rows
 from dpsyn.data.read import (
     PARQUET_NAMES,
+    Moved,
     Wide,
-    beyond,
     chosen_columns,
     inferred_columns,
     is_stream,
@@ -261,7 +261,7 @@ def _said_of(table: CountedTable, attribute: Attribute) -> Iterator[str]:
     if table.timed(name):
         yield infer.times_dropped(name)
     if attribute.is_binned:
-        yield from beyond(attribute, table.ends(name))
+        yield from table.moved(name)
 
 
 def _inferred(
@@ -320,6 +320,7 @@ class _TextTable(CountedTable):
     """A text file, read once: what an engine keeps of it are codes and numbers, so another domain reads it again."""
 
     path: Path = field(kw_only=True)
+    _moved: Mapping[str, Moved] = field(kw_only=True, repr=False)
 
     def _looked_through(self, domain: Domain) -> CountedTable:
         found = _of_text(self.path, domain, self.name, None, "refuse")
@@ -329,7 +330,7 @@ class _TextTable(CountedTable):
 
     def project(self, columns: Sequence[str]) -> CountedTable:
         """See :class:`CountedTable`."""
-        return _TextTable(**vars(super().project(columns)), path=self.path)
+        return _TextTable(**vars(super().project(columns)), path=self.path, _moved=self._moved)
 
     def loaded(self) -> Table:
         """See :class:`CountedTable`."""
@@ -352,7 +353,7 @@ def _of_text(path: Path, domain: Domain | None, name: str, columns: Sequence[str
     schema = pa.schema(kinds)
     engine = Kept(_Batches(path, schema, rows), schema, path.name)
     table = CountedTable.of(engine, rows.domain, name, ready)
-    return _TextTable(**vars(replace(table, notes=rows.notes)), path=path)
+    return _TextTable(**vars(replace(table, notes=rows.notes)), path=path, _moved=rows.moved)
 
 
 class _Batches:

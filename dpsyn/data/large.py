@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,21 +13,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from dpsyn import checks
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._fold import CHANGED, Fold, TextFold
+from dpsyn.data._fold import CHANGED, Fold, Tell, TextFold
 from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
 from dpsyn.data._text import look
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
     PARQUET_NAMES,
     TAB_NAMES,
+    Moved,
     Wide,
-    beyond,
     check_choices,
     chosen_columns,
     fitted_column,
@@ -77,9 +79,8 @@ def file_statistics(
 ) -> FileStatistics:
     """Statistics of a CSV, TSV or Parquet file of any size.
 
-    Equal to ``read_table(path, ...).statistics()`` and the domain and notes of reading it (but for those on cells that a
-    given domain moves), without holding the table in memory: a text file is read three times (four if it holds quotes), a
-    Parquet file twice.
+    Equal to ``read_table(path, ...).statistics()`` and the domain and notes of reading it, without holding the table in
+    memory: a text file is read three times (four if it holds quotes), a Parquet file twice.
 
     Args:
         path: the file.
@@ -130,8 +131,7 @@ def file_statistics(
         sizes=tuple(attribute.size for attribute in attributes),
         name=stem(place.name),
     )
-    moved = (note for _, encode in plans if isinstance(encode, _Encoder) for note in encode.notes)
-    return FileStatistics(statistics, Domain.of(attributes), (*notes, *moved))
+    return FileStatistics(statistics, Domain.of(attributes), (*notes, *_said(plans)))
 
 
 def _quiet(step: str, share: float) -> None:
@@ -171,18 +171,17 @@ class _Folds(dict[str, Fold]):
         """What the columns are and how to encode them, and notes."""
         if job.domain is not None:
             found = [fold.column(name) for name, fold in self.items()]
-            said = (note for one in found for note in (*one.notes, *without_times(one), *beyond(one.attribute, one.values)))
-            notes = (*left_out(source.names, job.domain.names), *said)
-        else:
-            every, dropped, notes = inferred_columns(
-                list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None
-            )
-            found = [column for column in every if column.attribute.name not in dropped]
+            fitted: list[Plan] = [(one.attribute, _Fitted(one, partial(self._encoder, one, job))) for one in found]
+            return fitted, left_out(source.names, job.domain.names)
+        every, dropped, notes = inferred_columns(
+            list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None
+        )
+        found = [column for column in every if column.attribute.name not in dropped]
         return [(column.attribute, self._encoder(column, job)) for column in found], notes
 
-    def _encoder(self, column: infer.Column, job: _Job) -> Encode:
+    def _encoder(self, column: infer.Column, job: _Job, *tell: Tell) -> Encode:
         numbers = job.in_units and column.attribute.is_binned
-        return self[column.attribute.name].encoder(column, Attribute.in_units if numbers else Attribute.encode)
+        return self[column.attribute.name].encoder(column, Attribute.in_units if numbers else Attribute.encode, *tell)
 
 
 @dataclass(frozen=True)
@@ -191,11 +190,10 @@ class TextRows:
 
     Attributes:
         domain: the one handed in, or the one inferred.
-        notes: what reading had to decide.
     """
 
     domain: Domain
-    notes: tuple[str, ...]
+    _notes: tuple[str, ...]
     _source: Delimited
     _plans: list[Plan]
 
@@ -212,6 +210,16 @@ class TextRows:
         except OSError as error:
             raise unreadable(path, error) from error
         return cls(Domain.of(attribute for attribute, _ in plans), notes, source, plans)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading had to decide, once all batches are read."""
+        return (*self._notes, *_said(self._plans))
+
+    @property
+    def moved(self) -> dict[str, Moved]:
+        """The cells of each column that a given domain moves, once all batches are read."""
+        return {a.name: encode.moved if isinstance(encode, _Encoder) else Moved() for a, encode in self._plans}
 
     def batches(self, schema: Any) -> Iterator[Any]:
         """Arrow batches of this schema, a column an attribute; empty numbers are null.
@@ -258,7 +266,7 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
     check_shape(source.names, source.rows)
     wanted = chosen_columns(source.names, job.domain, job.columns)
     if job.domain is not None:
-        plans: list[Plan] = [(job.domain[name], _Encoder(job.domain[name])) for name in wanted]
+        plans: list[Plan] = [(job.domain[name], _Typed(job.domain[name])) for name in wanted]
         return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
     folds = _Folds()
     for name in wanted:
@@ -271,26 +279,67 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
     return source, plans, (*source.notes, *notes)
 
 
-class _Encoder:
-    """Encodes the batches of a column under a given domain, and notes which cells that moves; it counts the rows, so that a
-    refusal says where it counts from."""
+class _Encoder(ABC):
+    """Encodes the batches of a column under a given domain.
+
+    Attributes:
+        moved: cells that that moves, once all batches are encoded.
+    """
 
     def __init__(self, attribute: Attribute) -> None:
         self._attribute = attribute
         self._rows = 0
-        self.notes: tuple[str, ...] = ()
+        self._said: dict[str, None] = {}
+        self.moved = Moved()
 
-    def __call__(self, array: Any) -> Codes:
+    def __call__(self, array: Any) -> npt.NDArray[Any]:
+        codes = self._encoded(array)
+        self._rows += len(array)
+        return codes
+
+    @abstractmethod
+    def _encoded(self, array: Any) -> npt.NDArray[Any]:
+        """The codes of a batch."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """On the column, once all batches are encoded."""
+        return (*self._said, *self.moved.notes(self._attribute, self._rows))
+
+
+class _Fitted(_Encoder):
+    """The one of a column of a text file."""
+
+    def __init__(self, column: infer.Column, encoder: Callable[[Tell], Encode]) -> None:
+        super().__init__(column.attribute)
+        self._said = dict.fromkeys((*column.notes, *without_times(column)))
+        self._encode = encoder(self._count)
+
+    def _count(self, values: pd.Series[Any], cells: npt.NDArray[np.int64]) -> None:
+        self.moved += Moved.of(self._attribute, values, cells)
+
+    def _encoded(self, array: Any) -> npt.NDArray[Any]:
+        return self._encode(array)
+
+
+class _Typed(_Encoder):
+    """The one of a column of a Parquet file; a refusal says from which row it counts."""
+
+    def _encoded(self, array: Any) -> Codes:
         try:
             column = fitted_column(self._attribute, as_series(array))
             codes = self._attribute.encode(column.values)
         except DomainError as error:
             where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
             raise DomainError(f"{error}{where}", column=error.column) from error
-        self._rows += len(array)
-        said = (*column.notes, *without_times(column), *beyond(self._attribute, column.values))
-        self.notes += tuple(note for note in said if note not in self.notes)
+        self._said |= dict.fromkeys((*column.notes, *without_times(column)))
+        self.moved += Moved.of(self._attribute, column.values)
         return codes
+
+
+def _said(plans: Sequence[Plan]) -> Iterator[str]:
+    """Notes on columns under a given domain, once all batches are encoded."""
+    return (note for _, encode in plans if isinstance(encode, _Encoder) for note in encode.notes)
 
 
 def _counter(source: Delimited | Parquet, name: str, job: _Job) -> Callable[[Callable[[Any], Any]], int]:

@@ -6,9 +6,12 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import infer_dtype
 
@@ -368,32 +371,37 @@ def without_times(column: Column) -> Iterator[str]:
         yield times_dropped(column.attribute.name)
 
 
-def beyond(attribute: Attribute, cells: pd.Series[Any]) -> Iterator[str]:
-    """A note where some cells of a numeric or date column, its smallest and its largest at least, lie beyond the bounds."""
-    if attribute.outside(cells):
-        said = f"some cells lie outside the domain, {attribute.reach}, and are taken as its nearer end"
-        yield f"Column {quoted(attribute.name)}: {said}."
-
-
 def _moved(column: Column) -> Iterator[str]:
     """Notes on times of day and on cells that are taken as others."""
     yield from without_times(column)
-    yield from moved(column.attribute, column.values)
+    yield from Moved.of(column.attribute, column.values).notes(column.attribute, len(column.values))
 
 
-def moved(attribute: Attribute, values: pd.Series[Any]) -> Iterator[str]:
-    """Notes on cells beyond the bounds and between two of its units."""
-    cells = f"of {len(values):,} cells"
-    if outside := attribute.outside(values):
-        yield (
-            f"Column {quoted(attribute.name)}: {outside:,} {cells} lie outside the domain, {attribute.reach}, and are taken "
-            "as its nearer end."
-        )
-    if between := attribute.between_units(values):
-        yield (
-            f"Column {quoted(attribute.name)}: {between:,} {cells} are no multiples of its unit, {attribute.unit:g}, and "
-            "are taken as the nearest one."
-        )
+@dataclass(frozen=True)
+class Moved:
+    """How many cells of a column lie beyond the bounds of an attribute, and how many between two multiples of its unit."""
+
+    outside: int = 0
+    between: int = 0
+
+    @classmethod
+    def of(cls, attribute: Attribute, values: pd.Series[Any], rows: npt.NDArray[np.int64] | int = 1) -> Moved:
+        """Those of some cells; ``rows`` is how many cells each stands for."""
+        return cls(attribute.outside(values, rows), attribute.between_units(values, rows))
+
+    def __add__(self, other: Moved) -> Moved:
+        """Those of both."""
+        return Moved(self.outside + other.outside, self.between + other.between)
+
+    def notes(self, attribute: Attribute, rows: int) -> Iterator[str]:
+        """What they are taken as, of a column of so many rows."""
+        column, cells = f"Column {quoted(attribute.name)}", f"of {rows:,} cells"
+        if self.outside:
+            said = f"lie outside the domain, {attribute.reach}, and are taken as its nearer end"
+            yield f"{column}: {self.outside:,} {cells} {said}."
+        if self.between:
+            said = f"are no multiples of its unit, {attribute.unit:g}, and are taken as the nearest one"
+            yield f"{column}: {self.between:,} {cells} {said}."
 
 
 def _inferred(

@@ -40,6 +40,21 @@ def test_stated_bounds_that_are_those_of_the_rows_are_named(monkeypatch):
     assert doubts_on(visit.Dataset(table=table, full=full, sample="asia"), full.domain.names) is None
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_cells_that_stated_bounds_and_units_move_are_told_of_rows_that_are_counted_in_place(ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(visit, "next_number", lambda counter: 1)
+    frame, path = pd.DataFrame({"age": [18, 19, 40, 75] * 5, "k": ["a", "b"] * 10}), tmp_path / f"people.{ending}"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    said = []
+    for full in (read_table(path), read_table(path, in_place=True)):
+        stated = Attribute("age", "numeric", lower=18, upper=50, unit=4, public=True)
+        for table in (full, full.with_domain(full.domain.confirmed()), full.with_domain(full.domain.replace(stated))):
+            said.append(doubts_on(visit.Dataset(table=table, full=full), ["age"]))
+    assert said[:3] == said[3:]
+    assert "5 of 20 cells lie outside the domain, 18 to 50," in said[2]
+    assert "10 of 20 cells are no multiples of its unit, 4," in said[2]
+
+
 def test_of_many_notes_the_first_are_shown(monkeypatch):
     monkeypatch.setattr(visit, "next_number", lambda counter: 1)
     frame = pd.DataFrame(

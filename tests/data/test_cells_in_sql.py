@@ -257,6 +257,44 @@ def test_types_of_another_order_are_listed() -> None:
     assert numbers_of(Attribute("x", "categorical", (1, 2)), pa.int64(), '"x"') is None
 
 
+UNITS = [1.0, 0.01, 0.1, 0.3, 0.125, 2.5, 7.0, 1000.0]
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")  # Ibis sets it
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("source", ["duckdb", "postgres"])
+def test_cells_that_the_domain_moves_are_counted_as_in_memory(unit: float, source: str, request: Any) -> None:
+    """Multiples, what sums and double precision make of them, what lies beside them and beyond the bounds, and ends of
+    double precision."""
+    random = np.random.default_rng(int(100 * unit))
+    multiples = random.integers(-1000, 1000, 400) * unit
+    beside = multiples * (1 + random.choice([0, 1e-16, 3e-16, 1e-15, 1e-12, 1e-7, 1e-5], 400))
+    ends = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -1e-300, 1e-7 * unit, 1e-6 * unit, 1e308, 900 * unit]
+    reals = pa.array([*beside, *(beside + random.choice([0, unit / 2, unit / 3], 400)), *ends], from_pandas=True)
+    n = len(reals)
+    table = pa.table(
+        {
+            "x": reals,
+            "single": reals.cast(pa.float32(), safe=False),
+            "whole": pa.array(random.integers(-1200, 1200, n)),
+            "price": pa.array(
+                [Decimal(int(k)).scaleb(-2) for k in random.integers(-(10**5), 10**5, n)], pa.decimal128(20, 2)
+            ),
+            "truth": pa.array([True, False, None, True] * (n // 4), pa.bool_()),
+        }
+    )
+    domain = Domain.of(number(name, -900 * unit, 900 * unit, unit) for name in table.column_names)
+    if source == "postgres":
+        counted_ = dpsyn.read_table(
+            request.getfixturevalue("postgres").create_table("moved", table, temp=True), domain=domain
+        )
+    else:
+        counted_ = in_place(table, domain)
+    notes = in_memory(table, domain).notes
+    assert len(notes) > 4
+    assert counted_.notes == notes
+
+
 # --- codes ------------------------------------------------------------------------------------------------------------
 
 

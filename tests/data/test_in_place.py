@@ -26,10 +26,11 @@ from pyarrow import parquet
 import dpsyn
 from dpsyn import Attribute, Domain, PrivacySpec
 from dpsyn.calendar import with_calendar
-from dpsyn.data import _sql, engines
+from dpsyn.data import _delimited, _frames, _sql, engines, infer
 from dpsyn.data import in_place as in_place_module
 from dpsyn.data.counted import MOST_DRAWN, CountedTable
 from dpsyn.data.large import file_statistics
+from dpsyn.data.read import Moved
 from dpsyn.errors import DataError, DomainError, DpsynError
 from dpsyn.mechanisms.noisy_reweighting import merged_tables
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
@@ -130,9 +131,12 @@ def in_memory(table: pa.Table, domain: Domain | None = None) -> dpsyn.Table:
 
 
 def assert_same_counts(counted: CountedTable, table: dpsyn.Table, degree: int = 2) -> None:
-    """All tables of some columns, with the domain's bins and with others, and all parts of fine histograms."""
+    """All tables of some columns, with the domain's bins and with others, all parts of fine histograms, and notes on cells
+    that the domain moves."""
     domain = with_calendar(table.domain)
     assert (counted.n, counted.domain) == (table.n, table.domain)
+    for one in filter(lambda one: one.is_binned, table.domain.attributes):
+        assert [*counted.moved(one.name)] == [*Moved.of(one, table.frame[one.name]).notes(one, table.n)]
     histograms = Histograms.of(domain)
     encodings = [Encoding(domain)]
     if histograms is not None:
@@ -913,23 +917,43 @@ def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_cells_beyond_the_bounds_of_a_given_domain_are_told(ending: str, tmp_path: Path) -> None:
-    frame = pd.DataFrame({"x": [1.0, 5.0, 12.5], "y": [1, 2, 3], "d": pd.to_datetime(["2020-01-01", "2024-05-05", None])})
+@pytest.mark.parametrize("times", [1, 300])
+def test_cells_that_a_given_domain_moves_are_told(times: int, ending: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """Where there are many different ones, too."""
+    monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
+    monkeypatch.setattr(_delimited, "BLOCK", 1000)
+    monkeypatch.setattr(_frames, "BATCH", 50)
+    more = np.arange(times)
+    frame = pd.DataFrame(
+        {
+            "x": [*(12.5 + more), *(1.5 + more % 8), *(1.0 + more % 8)],
+            "y": [*(1 + more), *(2 + more % 8), *(3 + more % 7)],
+            "d": [*(pd.Timestamp("2020-01-01") - pd.to_timedelta(more, "h")), *[pd.Timestamp("2024-05-05"), None] * times],
+            "t": [*(f"{one}.25" for one in more), *["-1"] * times, *["3"] * times],
+        }
+    )
     path = tmp_path / f"rows.{ending}"
     frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
     domain = dpsyn.Domain.of(
         [
-            dpsyn.Attribute("x", "numeric", lower=0, upper=10),
-            dpsyn.Attribute("y", "numeric", lower=0, upper=10, integer=True),
-            dpsyn.Attribute("d", "date", lower="2021-01-01", upper="2024-12-31", missing=True),
+            number("x", 0, 10, 1),
+            number("y", 0, 10**6, 1),
+            number("t", 0, 10**6, 0.5),
+            days("d", datetime.date(2021, 1, 1), datetime.date(2024, 12, 31)),
         ]
     )
-    notes = dpsyn.read_table(path, domain=domain, in_place=True).notes
-    assert notes == (
-        "Column 'x': some cells lie outside the domain, 0 to 10, and are taken as its nearer end.",
-        "Column 'd': some cells lie outside the domain, 2021-01-01 to 2024-12-31, and are taken as its nearer end.",
-    )
-    assert file_statistics(path, domain=domain).notes == notes
+    counted, cells = dpsyn.read_table(path, domain=domain, in_place=True), f"{times:,} of {3 * times:,} cells"
+    unit = "are no multiples of its unit, {}, and are taken as the nearest one."
+    assert [note for note in counted.notes if "of day" not in note] == [
+        f"Column 'x': {cells} lie outside the domain, 0 to 10, and are taken as its nearer end.",
+        f"Column 'x': {cells} {unit.format(1)}",
+        f"Column 't': {cells} lie outside the domain, 0 to 1e+06, and are taken as its nearer end.",
+        f"Column 't': {cells} {unit.format(0.5)}",
+        f"Column 'd': {cells} lie outside the domain, 2021-01-01 to 2024-12-31, and are taken as its nearer end.",
+    ]
+    whole = dpsyn.read_table(path, domain=domain, in_place=False)
+    assert counted.notes == whole.notes == file_statistics(path, domain=domain).notes
+    assert_same_counts(counted.with_domain(coarse := domain.replace(number("y", 0, 100, 20))), whole.with_domain(coarse))
 
 
 def test_durations_are_refused_in_whichever_file_they_are(tmp_path: Path) -> None:
