@@ -181,11 +181,11 @@ class Numbers(Cells):
             return repr(float(threshold))
         if self.kind == "date":
             return day_text(threshold)
-        return f"{Decimal(int(threshold)).scaleb(-self.scale):f}"
+        return f"{Decimal(f'{int(threshold)}e{-self.scale}'):f}"  # which rounds no digit
 
     def before(self, threshold: Threshold) -> Threshold:
         """The largest cell below a threshold."""
-        return math.nextafter(threshold, -math.inf) if self.kind == "double" else threshold - 1
+        return math.nextafter(threshold, -math.inf) if self.kind == "double" else max(threshold - 1, -_LARGEST)
 
     def written(self, threshold: Threshold) -> str:
         """A threshold in SQL."""
@@ -314,13 +314,11 @@ def numbers_of(attribute: Attribute, kind: pa.DataType, cell: str) -> Numbers | 
         return None
     if pa.types.is_floating(kind):
         return Numbers(attribute, cell, "double", single=not pa.types.is_float64(kind))
-    if pa.types.is_boolean(kind):
-        return Numbers(attribute, f"CAST(CAST({cell} AS INTEGER) AS BIGINT)", "exact")
     far = np.abs(attribute.unit_edges).max() >= 2.0**62
-    if pa.types.is_integer(kind) and (far or pa.types.is_uint64(kind)):
-        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, 0))", "exact", wide=True)
-    if pa.types.is_integer(kind):
-        return Numbers(attribute, f"CAST({cell} AS BIGINT)", "exact")
+    cell = f"CAST({cell} AS INTEGER)" if pa.types.is_boolean(kind) else cell
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        wide = bool(far) or pa.types.is_uint64(kind)
+        return Numbers(attribute, f"CAST({cell} AS {'DECIMAL(38, 0)' if wide else 'BIGINT'})", "exact", wide=wide)
     if pa.types.is_decimal(kind):
         return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, {kind.scale}))", "exact", kind.scale, wide=True)
     return None
