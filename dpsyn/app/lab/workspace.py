@@ -126,8 +126,8 @@ def _take_over(context: Mapping[str, Any], found: Archive) -> None:
             every[every.index(thing)] = _joined(thing, theirs[thing.key], theirs=again)
         elif (other := copies.get(_content(thing))) is not None:
             # It was imported from an export of the same release or experiment.
-            one = [] if other.key in here else [_joined(replace(other, number=thing.number), thing, theirs=False)]
-            every[(at := every.index(thing)) : at + 1] = one
+            joined = replace(_joined(other, thing, theirs=False), number=thing.number, name=thing.name)
+            every[(at := every.index(thing)) : at + 1] = [] if other.key in here else [joined]
             here.add(other.key)
     new = _new(found, lambda thing: thing.key)
     mine = [*state.made(), *state.experiments()]
