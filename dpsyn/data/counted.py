@@ -195,7 +195,8 @@ class CountedTable(Shown):
 
     def ends(self, column: str) -> pd.Series[Any]:
         """As of a :class:`~dpsyn.table.Table`."""
-        return self._ends[column]
+        attribute = self.domain[column]
+        return self._ends[attribute.name] if attribute.is_binned else self.different(column)
 
     @cached_property
     def _ends(self) -> dict[str, pd.Series[Any]]:
@@ -214,7 +215,8 @@ class CountedTable(Shown):
 
     def moved(self, column: str) -> Iterator[str]:
         """Notes on cells of a numeric or date column that lie beyond the bounds or between two multiples of the unit."""
-        return self._moved[column].notes(self.domain[column], self.n)
+        attribute = self.domain[column]
+        return self._moved[attribute.name].notes(attribute, self.n) if attribute.is_binned else iter(())
 
     @cached_property
     def _moved(self) -> Mapping[str, Moved]:

@@ -780,6 +780,13 @@ def test_what_pages_ask_is_what_a_table_in_memory_says(kind, tmp_path):
             assert held.sum() == np.count_nonzero(~np.isnan(values)) + held[np.isnan(numbers)].sum()
             known = np.repeat(numbers, held)
             np.testing.assert_array_equal(np.sort(known[~np.isnan(known)]), np.sort(values[~np.isnan(values)]))
+        else:
+            assert set(counted.ends(name)) == set(counted.different(name))
+            assert list(counted.moved(name)) == []
+    for column in ("nope", None, ["a"]):
+        for asked in (counted.ends, counted.moved, counted.different, counted.numbers, counted.timed, table.ends):
+            with pytest.raises(dpsyn.DpsynError, match="column"):
+                asked(column)
 
 
 def test_durations_are_refused_as_in_memory_though_an_engine_reads_them_as_whole_numbers(tmp_path: Path) -> None:
