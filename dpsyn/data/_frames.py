@@ -27,8 +27,10 @@ from dpsyn.data.infer import (
     WideColumnError,
     category_of,
     describe_numbers,
+    fit_dates,
     infer_dates,
     infer_texts,
+    respelt,
 )
 from dpsyn.dates import ZONE_RULE, has_zones, local_moments
 from dpsyn.errors import DataError, quoted, shown
@@ -297,6 +299,8 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
 
     def fit(value: Any) -> Any:
         if isinstance(value, str):
+            if value in known:
+                return value
             found = None if all(texts) else find(value)
             return value if found is None else found
         simple = any(texts) and (is_number(value) or isinstance(value, bool | np.bool_))
@@ -305,6 +309,27 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     cells = zip(column.astype(object), column.isna(), strict=True)
     fitted = [cell if empty else fit(cell) for cell, empty in cells]
     return settled(pd.Series(fitted, column.index, dtype=object, name=column.name))
+
+
+def texts_told(attribute: Attribute, column: pd.Series[Any]) -> tuple[str, ...]:
+    """A note on texts of a column that are taken as numbers that are categories."""
+    import pyarrow as pa
+
+    if attribute.is_binned or all(isinstance(category, str) for category in attribute.categories):
+        return ()
+    find, known = category_of(attribute), set(attribute.categories)
+    if not (pd.api.types.is_string_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype)):
+        return ()
+    texts = list(dict.fromkeys(text for text in column.astype(object) if isinstance(text, str) and text not in known))
+    return respelt(attribute, pa.array(texts, pa.large_string()), [find(text) for text in texts])
+
+
+def fit_whole(attribute: Attribute, column: pd.Series[Any]) -> Column:
+    """All cells of a column, or all different ones, as :func:`fit_typed`; dates may be written in any one way."""
+    found = None
+    if attribute.kind == "date" and pd.api.types.infer_dtype(column, skipna=True) == "string":
+        found = fit_dates(attribute, Words.of(_arrow(attribute.name, column), strip=False))
+    return found or Column(fit_typed(attribute, column), attribute, texts_told(attribute, column))
 
 
 def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:

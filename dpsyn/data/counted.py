@@ -16,7 +16,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.calendar import WithCalendar, calendar_codes
 from dpsyn.data._counting import CodedInPlace, Parts
 from dpsyn.data._fold import CHANGED
-from dpsyn.data._frames import as_series, fit_typed, is_text
+from dpsyn.data._frames import as_series, fit_whole, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
 from dpsyn.data.read import Moved, check_memory
@@ -232,6 +232,13 @@ class CountedTable(Shown):
             moved[one.attribute.name] = Moved(outside, between)
         return moved
 
+    def texts_told(self, column: str) -> tuple[str, ...]:
+        """Notes on how texts of a column are taken that were looked at one by one."""
+        cells = self._cells[self.domain.index(column)]
+        if not isinstance(cells, Listed) or not is_text(cells.values.type):
+            return ()
+        return fit_whole(cells.attribute, as_series(cells.values)).notes
+
     def timed(self, column: str) -> bool:
         """Whether cells of a column are moments within a day, of which only the day counts."""
         cells, whole = self._cells[self.domain.index(column)], self.engine.cell(column)
@@ -339,7 +346,7 @@ def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cel
     Args:
         engine: who lists them.
         attribute: what the column is.
-        parse: how a table has some cells, an Arrow array; None for :func:`fit_typed`.
+        parse: how a table has some cells, an Arrow array; None for :func:`fit_whole`.
         cell: SQL of a cell; None for the column as it is.
 
     Raises:
@@ -361,7 +368,7 @@ def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cel
     there = np.asarray(cells_.is_valid())
     values, some = cells_.drop_null(), rows[there]
     _check_told_apart(engine, attribute, cell, values)
-    series = parse(values) if parse is not None else fit_typed(attribute, as_series(values))
+    series = parse(values) if parse is not None else fit_whole(attribute, as_series(values)).values
     _check_missing(attribute, int(rows[~there].sum()))
     return _checked(Listed(attribute, cell, values, some, series))
 

@@ -410,7 +410,7 @@ def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate
         find = category_of(attribute, decimal_comma=decimal_comma)
         values, read = _listed(attribute, words, find, locate), partial(_found, find)
         alike = _alike(attribute, words, values)
-        notes = (*_spaces(attribute.name, words), *alike, *_respelt(attribute, words, values))
+        notes = (*_spaces(attribute.name, words), *alike, *respelt(attribute, words.texts, values))
     return Column(words.spread(values).rename(attribute.name), attribute, notes, read)
 
 
@@ -477,6 +477,15 @@ def category_of(attribute: Attribute, *, decimal_comma: bool = False) -> Callabl
     return find
 
 
+def fit_dates(attribute: Attribute, words: Words) -> Column | None:
+    """The column as values of a given attribute of dates, if its texts are written in one way that is not ISO 8601."""
+    parsed = parse_dates(words.texts, (float(attribute.lower or 0), float(attribute.upper or 0)))
+    if parsed is None or parsed.written == ISO:
+        return None
+    read = partial(read_dates, written=parsed.written)
+    return Column(words.spread(parsed.values).rename(attribute.name), attribute, _said(attribute.name, parsed), read)
+
+
 def _listed(attribute: Attribute, words: Words, find: Callable[[str], Any], locate: Locate) -> npt.NDArray[np.object_]:
     values = np.empty(len(words.texts), dtype=object)
     values[:] = [find(text) for text in words.as_texts()]
@@ -504,12 +513,12 @@ def _alike(attribute: Attribute, words: Words, values: npt.NDArray[np.object_]) 
     return ()
 
 
-def _respelt(attribute: Attribute, words: Words, values: npt.NDArray[np.object_]) -> tuple[str, ...]:
+def respelt(attribute: Attribute, texts: Any, values: Sequence[Any] | npt.NDArray[np.object_]) -> tuple[str, ...]:
     """A note on a text that looks like a code, and was taken as a category that is a number."""
-    codes = matches(words.texts, LEADING_ZERO) | matches(words.texts, CODE_LIKE)
-    for i in np.flatnonzero(codes):
-        if not isinstance(values[i], str):
-            text = words.texts[int(i)].as_py()
+    codes = matches(texts, LEADING_ZERO) | matches(texts, CODE_LIKE)
+    for i in np.flatnonzero(codes).tolist():
+        if values[i] is not None and not isinstance(values[i], str):
+            text = texts[i].as_py()
             return (f"Column {quoted(attribute.name)}: {quoted(text)} was read as the category {quoted(values[i])}.",)
     return ()
 

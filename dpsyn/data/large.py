@@ -21,8 +21,9 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, Tell, TextFold
-from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, fit_typed, texts_told
 from dpsyn.data._text import look
+from dpsyn.data._words import Words
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
     PARQUET_NAMES,
@@ -171,15 +172,16 @@ class _Folds(dict[str, Fold]):
         """What the columns are and how to encode them, and notes."""
         if job.domain is not None:
             found = [fold.column(name) for name, fold in self.items()]
-            fitted: list[Plan] = [(one.attribute, _Fitted(one, partial(self._encoder, one, job))) for one in found]
+            fitted: list[Plan] = [(one.attribute, _Fitted(one, partial(self.encoder, one, job))) for one in found]
             return fitted, left_out(source.names, job.domain.names)
         every, dropped, notes = inferred_columns(
             list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None
         )
         found = [column for column in every if column.attribute.name not in dropped]
-        return [(column.attribute, self._encoder(column, job)) for column in found], notes
+        return [(column.attribute, self.encoder(column, job)) for column in found], notes
 
-    def _encoder(self, column: infer.Column, job: _Job, *tell: Tell) -> Encode:
+    def encoder(self, column: infer.Column, job: _Job, *tell: Tell) -> Encode:
+        """How to encode the batches of a column."""
         numbers = job.in_units and column.attribute.is_binned
         return self[column.attribute.name].encoder(column, Attribute.in_units if numbers else Attribute.encode, *tell)
 
@@ -266,7 +268,18 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
     check_shape(source.names, source.rows)
     wanted = chosen_columns(source.names, job.domain, job.columns)
     if job.domain is not None:
-        plans: list[Plan] = [(job.domain[name], _Typed(job.domain[name])) for name in wanted]
+        dates = [name for name in wanted if name in source.texts and job.domain[name].kind == "date"]
+        dated = _Folds((name, _dated(source, job.domain[name], job)) for name in dates)
+        if dated:
+            for _, batch in source.batches([source.names.index(name) for name in dates]):
+                dated.add(batch)
+        written = {name: column for name, fold in dated.items() if (column := fold.column(name)).read is not None}
+        plans: list[Plan] = [
+            (job.domain[name], _Fitted(written[name], partial(dated.encoder, written[name], job)))
+            if name in written
+            else (job.domain[name], _Typed(job.domain[name]))
+            for name in wanted
+        ]
         return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
     folds = _Folds()
     for name in wanted:
@@ -277,6 +290,15 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
         folds.add(batch)
     plans, notes = folds.plans(source, job)
     return source, plans, (*source.notes, *notes)
+
+
+def _dated(source: Parquet, attribute: Attribute, job: _Job) -> TextFold:
+    """The texts of a column of dates; nothing is read of them unless they are written in one way that is not ISO 8601."""
+
+    def fit(name: str, words: Words) -> infer.Column:
+        return infer.fit_dates(attribute, words) or infer.Column(pd.Series(dtype=object), attribute)
+
+    return TextFold(infer.MAX_CATEGORIES, _counter(source, attribute.name, job), fit, attribute=attribute)
 
 
 class _Encoder(ABC):
@@ -325,16 +347,24 @@ class _Fitted(_Encoder):
 class _Typed(_Encoder):
     """The one of a column of a Parquet file; a refusal says from which row it counts."""
 
+    _told: tuple[str, ...] = ()
+
     def _encoded(self, array: Any) -> Codes:
         try:
-            column = fitted_column(self._attribute, as_series(array))
+            cells = as_series(array)
+            column = fitted_column(self._attribute, cells, self._fit)
+            self._told = self._told or texts_told(self._attribute, cells)
             codes = self._attribute.encode(column.values)
         except DomainError as error:
             where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
             raise DomainError(f"{error}{where}", column=error.column) from error
-        self._said |= dict.fromkeys((*column.notes, *without_times(column)))
+        self._said |= dict.fromkeys((*column.notes, *self._told, *without_times(column)))
         self.moved += Moved.of(self._attribute, column.values)
         return codes
+
+    @staticmethod
+    def _fit(attribute: Attribute, cells: pd.Series[Any]) -> infer.Column:
+        return infer.Column(fit_typed(attribute, cells), attribute)
 
 
 def _said(plans: Sequence[Plan]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
@@ -18,7 +18,7 @@ from pandas.api.types import infer_dtype
 from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import SEPARATORS, Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed, unicode_only, zones_told
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_whole, infer_typed, unicode_only, zones_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError, times_dropped
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
+Fit = Callable[[Attribute, "pd.Series[Any]"], Column]
+"""Takes typed cells as values of an attribute."""
 Found = tuple[Table, tuple[str, ...]]
 """A table with its notes, and which of its columns look like identifiers and are to be left out."""
 _LEAST_PER_CELL, _LEAST_PER_BYTE = 16, 3
@@ -348,7 +350,7 @@ def _fitted(
     return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
 
 
-def fitted_column(attribute: Attribute, column: pd.Series[Any]) -> Column:
+def fitted_column(attribute: Attribute, column: pd.Series[Any], fit: Fit = fit_whole) -> Column:
     """Typed cells under a given attribute, and notes on how they are taken.
 
     Raises:
@@ -357,7 +359,8 @@ def fitted_column(attribute: Attribute, column: pd.Series[Any]) -> Column:
     truths = attribute.is_binned and infer_dtype(column, skipna=True) == "boolean"
     notes = (truths_as_numbers(attribute.name),) * truths
     notes += zones_told(attribute.name, column) if attribute.kind == "date" else ()
-    return Column(fit_typed(attribute, column), attribute, notes)
+    fitted = fit(attribute, column)
+    return replace(fitted, notes=(*notes, *fitted.notes))
 
 
 def truths_as_numbers(name: str) -> str:
