@@ -232,6 +232,8 @@ def test_the_guarantee_is_stated_before_the_run_and_is_what_was_asked_for(name):
         "replace_one",
         "proven",
     )
+    # Also where fine histograms of numbers come first.
+    assert sum(said.startswith("The number of r") and "n is public" in said for said in before.assumptions) == 1
     json.dumps(mechanism.calibrated())
 
 

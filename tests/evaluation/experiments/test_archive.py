@@ -17,7 +17,7 @@ from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Archive, Experiment, Grid, MadeRelease, Workspace
-from dpsyn.evaluation.experiments.archive import archive_text, read_archive
+from dpsyn.evaluation.experiments.archive import FROM_A_FILE, archive_text, read_archive
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
@@ -79,6 +79,16 @@ def test_runs_come_back(name: str) -> None:
     assert back.release.settings == json.loads(json.dumps(made.release.settings))
     assert back.release.diagnostics == {}
     pd.testing.assert_frame_equal(back.release.rows, made.release.rows)
+
+
+def test_what_was_read_from_a_file_says_so_when_it_is_read_again() -> None:
+    made = kept()
+    claim = made.release.guarantee
+    marked = replace(claim, assumptions=(*claim.assumptions, FROM_A_FILE))
+    made = replace(made, release=replace(made.release, guarantee=marked))
+    for _ in range(2):
+        (made,), _, _ = read_archive(archive_text([made], []).encode())
+        assert made.release.guarantee.assumptions.count(FROM_A_FILE) == 1
 
 
 def test_a_run_over_a_domain_that_nobody_confirmed_comes_back_with_its_classes() -> None:

@@ -254,6 +254,17 @@ def test_the_noise_of_the_counts_covers_their_grid_also_where_it_is_wide(neighbo
     assert furthest * z * (1 + 2.0**-40) <= mechanism.count_scale < math.sqrt(moved) * z * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("neighbouring", BOTH)
+def test_the_noise_of_the_counts_is_for_every_column_that_is_counted(neighbouring: Any) -> None:
+    """A date that keeps its weekday and its month is counted as three."""
+    day = dpsyn.Attribute("day", "date", lower=18_000, upper=18_400, bins=4, public=True, keep=("weekday", "month"))
+    domain = dpsyn.Domain.of([day, dpsyn.Attribute("b", "truth", (0, 1), public=True)])
+    spec = dpsyn.PrivacySpec(1.3, 1e-5, neighbouring)
+    mechanism = dpsyn.DPGAN(steps=1, histogram_share=0.0).calibrate(spec, domain, 30)
+    moved = 8 if neighbouring == "replace_one" else 4
+    assert mechanism.count_scale == pytest.approx(math.sqrt(moved) * mechanism.count_multiplier, rel=1e-6)
+
+
 def test_sigma_covers_what_floating_point_does_to_sums() -> None:
     mechanism = calibrated(clip_norm=0.7)
     more = allowance(mechanism.multiplier, 2**20, parameters(7))
