@@ -225,10 +225,14 @@ def test_a_category_has_one_name_in_a_record() -> None:
         verify(record, domain)
 
 
-def test_an_unconfirmed_domain_is_not_written_down() -> None:
-    table = dpsyn.read_table(TABLE.frame, columns=["smokes"])
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_an_unconfirmed_domain_is_not_written_down(confirmed: bool) -> None:
+    """Nor one of which one column is confirmed, and the other was read off the rows."""
+    table = dpsyn.read_table(TABLE.frame, columns=["smokes", "dose"])
+    table = table.with_domain(table.domain.replace("smokes", public=confirmed))
     release = dpsyn.NoisyReweighting(rows=5).calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)(None, table)
     record = release.record()
+    assert not table.domain.is_public
     assert record["domain"] is None
     assert "NOT TRUE YET" in str(verify(record, table.domain))
     assert not verify(record, table.domain.confirmed()).contradiction
