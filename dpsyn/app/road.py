@@ -127,12 +127,12 @@ def _in_short(fault: DpsynError, config: Config, spec: PrivacySpec, learn: AnyTa
     if isinstance(fault, TooLargeError):
         return "needs more memory than there is"
     if not isinstance(fault, CalibrationError):
-        return "not possible for these columns"
+        return "no run is possible for these columns"
     one = config.fewer_rows(1)
     with suppress(DpsynError):
         if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
             return f"one row needs ε ≥ {rounded_up(needed[1], 3)}"
-    return "not possible at this ε and δ"
+    return "no run is possible at this ε and δ"
 
 
 def long_wait(mechanism: Mechanism, unknown: str = "") -> str:
@@ -180,7 +180,7 @@ def _is_poor(offer: Offer) -> bool:
 def expected(offer: Offer) -> str:
     """What a run is expected to do, in a sentence; empty where nothing is known of it."""
     if offer.refused:
-        return f"A run as it comes: {offer.refused}."
+        return f"{offer.refused[0].upper()}{offer.refused[1:]}."
     if offer.error is None:
         return ""
     of = "A run" if offer.rows is None else f"A run's {counted(offer.rows, 'row')} alone"

@@ -31,7 +31,19 @@ from dpsyn.cli.reading import (
     schema_of,
     settings_in,
 )
-from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, FileName, OutputName, Progress, note, remark, say, say_json, wrapped
+from dpsyn.cli.terminal import (
+    DONE,
+    EXIT_CODES,
+    FileName,
+    OutputName,
+    Progress,
+    answered,
+    note,
+    remark,
+    say,
+    say_json,
+    wrapped,
+)
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, told_of
@@ -249,6 +261,7 @@ def feasibility(
         if config is not None and config.fewer_rows() is None and "rows" not in asked:
             verdicts[name] = verdict_of(name, stats, spec, **asked, rows=stats.n)
     found = Feasibility(stats, spec, verdicts)
+    code = answered(any(verdict.holds for verdict in found))
     if as_json:
         for name in unasked:
             note(needs_target(name, target))
@@ -258,7 +271,7 @@ def feasibility(
         for name in unasked:
             say(f"\n– {title(name)}: needs a column of classes: --target COLUMN")
         say(f"\n[{PRIVATE}]")
-    return DONE if any(verdict.holds for verdict in found) else NO
+    return code
 
 
 def _places(output: str, record: Path | None, *, as_json: bool, guard: bool) -> tuple[Path | None, Path | None]:
@@ -448,6 +461,7 @@ def verify(record: str, schema: str | None, as_json: bool, quiet: bool) -> int:
     from dpsyn.schema import read_json
 
     found = verified(read_json(bytes_of(record)), schema_of(schema))
+    code = answered(found.holds)
     if as_json:
         claim = None if found.found is None else found.found.to_dict()
         say_json({"holds": found.holds, "said": str(found), "stated": found.stated.to_dict(), "found": claim})
@@ -455,7 +469,7 @@ def verify(record: str, schema: str | None, as_json: bool, quiet: bool) -> int:
         wrapped(str(found), "")
         for assumption in () if found.found is None else found.found.assumptions:
             wrapped(f"taken for granted: {assumption}")
-    return DONE if found.holds else NO
+    return code
 
 
 @dpsyn.command()

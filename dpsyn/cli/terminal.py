@@ -69,7 +69,13 @@ class OutputName(FileName):
 
 
 class Commands(click.Group):
-    """A group whose every end is an exit code, with one line on standard error where it is not 0."""
+    """A group whose every end is an exit code, with one line on standard error where it is not 0.
+
+    Attributes:
+        answer: the code of what is being said, see :func:`answered`.
+    """
+
+    answer = DONE
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
         """Run, and leave."""
@@ -83,7 +89,8 @@ class Commands(click.Group):
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
         except SystemExit:  # so click ends where nobody reads standard output any more
-            code = _closed()
+            _close()
+            code = self.answer
         except click.ClickException as fault:
             fault.show()
             code = _fault(fault.format_message(), fault.exit_code, shown=True)
@@ -122,11 +129,18 @@ def _of_system(fault: OSError) -> str:
     return f"{place}{fault.strerror or type(fault).__name__}"
 
 
-def _closed() -> int:
+def _close() -> None:
     """Whoever read standard output has enough of it, as ``head`` has: nothing more can be said there."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return DONE
+
+
+def answered(yes: bool) -> int:
+    """The code of a question's answer. It counts, too, where nobody reads to the end what is said of it after this."""
+    group = click.get_current_context().find_root().command
+    assert isinstance(group, Commands)
+    group.answer = DONE if yes else NO
+    return group.answer
 
 
 def note(said: object) -> None:

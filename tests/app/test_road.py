@@ -60,13 +60,13 @@ def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     found = offered(ASIA, 1.0)
     assert found["dp_cda"] == Offer("dp_cda")
     assert (found["mwem"].error, found["mwem"].refused) == (None, "")
-    assert offered(table(30), 1.0)["mwem"].refused == "not possible for these columns"  # 2^30 possible rows
+    assert offered(table(30), 1.0)["mwem"].refused == "no run is possible for these columns"  # 2^30 possible rows
     assert "at most 4,194,304, because MWEM keeps a weight for each" in offered(table(30), 1.0)["mwem"].impossible
     assert not any(offer.impossible for offer in found.values())
     refused = offered(ASIA, 0.01)["dp_cda"]  # counts lose more than all rows
-    assert refused.refused == "not possible at this ε and δ"
-    assert expected(refused) == "A run as it comes: not possible at this ε and δ."
-    assert offered(table(1), 10.0)["dp_cda"].refused == "not possible for these columns"
+    assert refused.refused == "no run is possible at this ε and δ"
+    assert expected(refused) == "No run is possible at this ε and δ."
+    assert offered(table(1), 10.0)["dp_cda"].refused == "no run is possible for these columns"
     numbers = Domain.of([Attribute(name, "numeric", lower=0, upper=1, bins=4, public=True) for name in "xy"])
     full = dpsyn.Table(pd.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(0, 1, 40)}), numbers, "numbers")
     assert offered(Dataset(table=full, full=full), 1.0)["dp_cda"].refused == "needs a column of classes"

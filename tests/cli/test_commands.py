@@ -400,6 +400,17 @@ def test_rows_that_nobody_reads_to_the_end_take_their_record_and_say_so(here: Pa
     assert not (here / "x.json").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipe")
+@pytest.mark.parametrize("as_json", ["", "--json"])
+def test_an_answer_that_nobody_reads_is_the_same_answer(here: Path, as_json: str) -> None:
+    run("schema", "leute.csv", "--confirmed", "-o", "s.json")
+    run("generate", "leute.csv", "--schema", "s.json", "--seed", "5", "-o", "x.csv", "--record", "x.json", *QUICK)
+    for words in ("verify x.json", "feasibility leute.csv -q"):
+        # What reads ends before anything is said.
+        command = f"{sys.executable} -m dpsyn.cli {words} {as_json} | true; exit ${{PIPESTATUS[0]}}"
+        assert subprocess.run(["bash", "-c", command], capture_output=True, check=False).returncode == terminal.NO
+
+
 def test_a_file_whose_name_is_no_unicode_is_read(here: Path) -> None:
     name = os.fsdecode(b"leute\xff.csv")
     (here / name).write_bytes((here / "leute.csv").read_bytes())
