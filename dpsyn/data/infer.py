@@ -119,18 +119,7 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             )
             return _categories(name, words, notes)
         notes += _said(name, parsed)
-        pointed = words.texts.filter(matches(words.texts, POINT))
-        if decimal_comma and len(words.texts) > 1 and len(pointed) and matches(pointed, POINT_AND_THREE).all():
-            notes.append(
-                f"Column {quoted(name)}: every number with a point has three digits after it, and was read as a "
-                "decimal; if the point separates thousands, take it out of the file."
-            )
-        commas = words.texts.filter(matches(words.texts, ","))
-        if decimal_comma and len(words.texts) > 1 and len(commas) and matches(commas, COMMA_AND_THREE).all():
-            notes.append(
-                f"Column {quoted(name)}: every number with a comma has three digits after it, and was read as a "
-                "decimal; if the comma separates thousands, take it out of the file."
-            )
+        notes += _perhaps_thousands(name, words.texts) if decimal_comma else ()
         codes = np.flatnonzero(matches(words.texts, CODE_LIKE))
         if len(codes):
             text, value = words.texts[int(codes[0])].as_py(), parsed.values[codes[0]]
@@ -170,6 +159,19 @@ def infer_texts(
         return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else nearly(name, words, MAX_CATEGORIES, decimal_comma=decimal_comma)
     return _categories(name, words, [*notes, *more], hints=more)
+
+
+def _perhaps_thousands(name: str, texts: Any) -> tuple[str, ...]:
+    """Notes on points and commas that may separate thousands, in a file in which commas may be decimal."""
+    said = []
+    for mark, there, three in (("point", POINT, POINT_AND_THREE), ("comma", ",", COMMA_AND_THREE)):
+        some = texts.filter(matches(texts, there))
+        if len(texts) > 1 and len(some) and matches(some, three).all():
+            said.append(
+                f"Column {quoted(name)}: every number with a {mark} has three digits after it, and was read as a "
+                f"decimal; if the {mark} separates thousands, take it out of the file."
+            )
+    return tuple(said)
 
 
 def _said(name: str, parsed: Parsed) -> tuple[str, ...]:
@@ -429,6 +431,7 @@ def _binned(
         values, notes = parsed.values, _said(attribute.name, parsed)
         if attribute.kind == "date":
             return values, partial(read_dates, written=parsed.written), notes
+        notes += _perhaps_thousands(attribute.name, words.texts) if decimal_comma else ()
         whole = (
             values.dtype.kind == "f"
             and attribute.is_whole

@@ -19,7 +19,7 @@ from dpsyn.mechanisms.dp_merf.embedding import Features
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.mechanisms.registry import config_class
 from dpsyn.privacy.mixing.averaging import averages_in_blocks
-from tests.conformance.neighbours import Call, Deaf, alike, asked, remember_fits, run
+from tests.conformance.neighbours import Call, Deaf, alike, remember_fits
 from tests.conformance.test_extremes import Answering, check_prices
 from tests.conformance.test_neighbours import SETTINGS, TIGHT, VARIANTS, part_spent
 
@@ -65,6 +65,17 @@ def calibrated(name: str, settings: dict[str, Any], n: int) -> Any:
     config = config_class(name)(**SETTINGS.get(name, {}), **settings)
     # Of a table with a threshold only the cells that somebody is in are counted.
     return config.calibrate(dpsyn.PrivacySpec(50.0, 0.0 if name == "contingency" else 1e-5, "add_remove"), WIDE, n)
+
+
+def asked(noise: Deaf, mechanism: Any, table: dpsyn.Table) -> tuple[list[Call], pd.DataFrame]:
+    """What this noise is handed, and the rows; also of another number of rows than a mechanism is calibrated to."""
+    rows, _ = mechanism._run(noise, table, no_progress)
+    return noise.calls, rows
+
+
+def run(mechanism: Any, table: dpsyn.Table) -> tuple[list[Call], pd.DataFrame]:
+    """The same of noise that answers at random."""
+    return asked(Deaf(), mechanism, table)
 
 
 @pytest.mark.parametrize(("name", "settings"), COUNTING, ids=str)

@@ -104,3 +104,17 @@ def test_texts_that_look_like_codes_and_are_taken_for_numbers_are_told(
     assert read(frame, domain, tmp_path).notes == (f"Column 'x': '{text}' was read as the category {number}.",)
     plain = pd.DataFrame({"x": [str(number), "2"] * 20})
     assert read(plain, domain, tmp_path).notes == ()
+
+
+@pytest.mark.parametrize("sure", [False, True])
+def test_points_that_may_separate_thousands_are_told_under_a_given_domain(sure: bool, tmp_path: Path) -> None:
+    path, cells = tmp_path / "t.csv", [f"{n}.000" for n in range(100, 150)] + ["99.5"] * sure
+    path.write_text("income;rate\n" + "".join(f"{cell};1,5\n" for cell in cells))
+    income = Attribute("income", "numeric", lower=0, upper=200_000)
+    domain = Domain.of([income, Attribute("rate", "numeric", lower=0, upper=9)]).confirmed()
+    for found in (
+        dpsyn.read_table(path, domain=domain),
+        dpsyn.read_table(path, domain=domain, in_place=True),
+        file_statistics(path, domain=domain),
+    ):
+        assert any("if the point separates thousands, take it out" in note for note in found.notes) == (not sure)
