@@ -50,7 +50,7 @@ def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
     """What looks as if it had been read off the user's own rows, of what is stated to be public; and how many of their
     cells are taken as others, now that the bounds and units are no more those that were read."""
     table, read = current.table, current.full.domain
-    said = [] if current.sample is not None else doubts(table, names, current.full)
+    said = [] if current.sample is not None else doubts(table, names)
     for name in filter(table.domain.__contains__, names):
         attribute = table.domain[name]
         if attribute.is_binned and attribute != read[name]:

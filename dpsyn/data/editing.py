@@ -224,12 +224,10 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
     return value
 
 
-def doubts(table: AnyTable, names: Iterable[str], full: AnyTable | None = None) -> list[str]:
-    """Sentences on those of these columns that are stated to be public and look as if read off the rows; ``full``: all
-    columns as read, where that was under another domain."""
+def doubts(table: AnyTable, names: Iterable[str]) -> list[str]:
+    """Sentences on those of these columns that are stated to be public and look as if read off the rows."""
     stated = [table.domain[name] for name in names if name in table.domain and table.domain[name].public]
-    read = table if full is None else full
-    cells = {a: read.ends(a.name) for a in stated if a.is_binned}
+    cells = {a: table.ends(a.name) for a in stated if a.is_binned}
     bounds = [
         quoted(a.name)
         for a, column in cells.items()

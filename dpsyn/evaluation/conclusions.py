@@ -136,9 +136,10 @@ def _tables(report: Report) -> Finding | None:
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
             grade = "with care"
-        elif fresh is not None and fresh >= _LOST * alone and error <= near and not lost:
-            said += ". A fresh sample is hardly closer, if at all, than such rows: whether relations are kept cannot be told"
-            grade = "cannot be judged"
+        elif fresh is not None and fresh >= _LOST * alone and error <= near:
+            # Of a relation that is lost it is known; it is named below.
+            kept = ". A fresh sample is hardly closer, if at all, than such rows: whether relations are kept cannot be told"
+            said, grade = (said, grade) if lost else (said + kept, "cannot be judged")
         elif error >= _LOST * alone:
             said += f". It is {no} closer than such rows"
             grade = "with care" if error <= near and not lost else "poor"

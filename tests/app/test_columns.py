@@ -47,11 +47,11 @@ def test_cells_that_stated_bounds_and_units_move_are_told_of_rows_that_are_count
     frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
     said = []
     for full in (read_table(path), read_table(path, in_place=True)):
-        stated = Attribute("age", "numeric", lower=18, upper=50, unit=4, public=True)
+        stated = Attribute("age", "numeric", lower=12, upper=50, unit=4, public=True)
         for table in (full, full.with_domain(full.domain.confirmed()), full.with_domain(full.domain.replace(stated))):
             said.append(doubts_on(visit.Dataset(table=table, full=full), ["age"]))
     assert said[:3] == said[3:]
-    assert "5 of 20 cells lie outside the domain, 18 to 50," in said[2]
+    assert "5 of 20 cells lie outside the domain, 12 to 50," in said[2]
     assert "10 of 20 cells are no multiples of its unit, 4," in said[2]
 
 

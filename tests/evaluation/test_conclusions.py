@@ -186,6 +186,10 @@ def test_no_errors_of_tables_get_grades_or_words_that_contradict_each_other(
             assert "cannot be" not in said or grade == "cannot be judged" or "weak ones" in said
             assert grade != "cannot be judged" or "cannot be" in said
             assert "hardly closer" not in said or (independent is not None and error < independent)
+            if floor is not None and independent is not None and max(error, independent) <= floor:
+                # That a fresh sample is no closer either is no reproach.
+                assert "It is closer to such rows" not in said
+                assert grade != "poor" or error >= 2 * independent
             if left is not None:
                 assert grades[-1] >= 2
             elif floor is not None and error <= floor:

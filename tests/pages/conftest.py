@@ -153,7 +153,7 @@ def confirm(app: AppTest, source: str = "code book") -> AppTest:
     app = press(app, "Next")
     return (
         press(app, "Next")
-        if any("stated bounds" in said.value or "list of values" in said.value for said in app.warning)
+        if any("Stated bounds" in said.value or "list of values" in said.value for said in app.warning)
         else app
     )
 
