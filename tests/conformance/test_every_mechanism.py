@@ -140,9 +140,14 @@ class DeafToAll(Deaf):
         return 300 + self.answers.uniform(-1, 1, values.shape)
 
 
+WITH_TABLES = {"aim", "contingency", "independent", "mst", "mwem", "privbayes"}
+"""Mechanisms whose noisy tables are given out."""
+
+
 @each
 def test_all_that_is_learned_of_the_rows_is_told_by_the_noise(name, monkeypatch):
-    """Rows and steps of a whole call are those of another table where the noise answers alike."""
+    """Rows, noisy tables, all that is said of them and steps of a whole call are those of another table where the noise
+    answers alike."""
     case, found = CASES[name], []
     # Private sampling has no noise: its rows are drawn from densities, here those of the first table.
     monkeypatch.setattr(private_sampling, "match", cache_of_one(private_sampling.match))
@@ -155,11 +160,17 @@ def test_all_that_is_learned_of_the_rows_is_told_by_the_noise(name, monkeypatch)
         table = Table(frame, OPEN)
         mechanism = case.config.calibrate(case.spec, OPEN, table.n)
         found.append(
-            (called(DeafToAll(0, 300, 100), mechanism, table, lambda *step, steps=steps: steps.append(step)).rows, steps)
+            (called(DeafToAll(0, 300, 100), mechanism, table, lambda *step, steps=steps: steps.append(step)), steps)
         )
-    for rows, steps in found[1:]:
-        pd.testing.assert_frame_equal(rows, found[0][0], check_exact=True)
-        assert name == "private_sampling" or steps == found[0][1]  # whose program tells how it gets on
+    first, at_first = found[0]
+    assert bool(first.tables) == (name in WITH_TABLES)
+    for release, steps in found[1:]:
+        pd.testing.assert_frame_equal(release.rows, first.rows, check_exact=True)
+        assert (release.record(), release.notes) == (first.record(), first.notes)
+        assert list(release.tables) == list(first.tables)
+        for columns, counts in release.tables.items():
+            pd.testing.assert_frame_equal(counts, first.tables[columns], check_exact=True)
+        assert name == "private_sampling" or steps == at_first  # whose program tells how it gets on
 
 
 @each

@@ -23,6 +23,11 @@ from dpsyn.statistics import DatasetStatistics
 from dpsyn.table import Table
 
 PUBLIC = Domain.of([Attribute("x", "categorical", ("a", "b", "c"), public=True)])
+NARROW, WIDE = (
+    Domain.of(Attribute(f"x{j}", "categorical", tuple(range(40 // columns)), public=True) for j in range(columns))
+    for columns in (1, 4)
+)
+"""Domains of 40 bits: of fewer different rows than the tables have, and of more."""
 REPLACE = PrivacySpec(0.5)
 ADD = PrivacySpec(0.5, neighbouring="add_remove")
 
@@ -57,15 +62,18 @@ def p_value(noise: np.ndarray, probabilities: np.ndarray, width: int) -> float:
     return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
 
 
+@pytest.mark.parametrize("domain", [None, NARROW, WIDE], ids=["unknown", "narrow", "wide"])
 @pytest.mark.parametrize("spec", [REPLACE, ADD], ids=["replace", "add"])
 def test_all_that_is_released_follows_from_what_the_noise_answers(
-    spec: PrivacySpec, monkeypatch: pytest.MonkeyPatch
+    spec: PrivacySpec, domain: Domain | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for answer in (-3, 40, 900):
-        monkeypatch.setattr(NoiseSource, "discrete_laplace", lambda _, values, scale, answer=answer: values * 0 + answer)
-        sources = [of_counts(1000, largest) for largest in (1, 300, 999)]
-        sources += [] if spec is REPLACE else [of_counts(7, 2)]
-        first, *others = (private_statistics(source, spec, None) for source in sources)
+    for answer in ((-3, -3), (40, 40), (900, 900), (1, 10**6)):
+        monkeypatch.setattr(
+            NoiseSource, "discrete_laplace", lambda _, values, __, answer=answer: np.array(answer[: len(values)])
+        )
+        sources = [of_counts(1000, largest) for largest in (25, 300, 999)]
+        sources += [] if spec is REPLACE else [of_counts(7, 2), of_counts(10**5, 3000)]
+        first, *others = (private_statistics(source, spec, None, domain=domain) for source in sources)
         assert all(other == first for other in others)
 
 
@@ -210,9 +218,12 @@ def test_a_claim_is_proven_only_for_a_public_domain() -> None:
     proven = private_statistics(table.with_domain(PUBLIC), ADD).guarantee
     assert proven.status == "proven"
     assert not any("seed" in sentence or "rows is public" in sentence for sentence in proven.assumptions)
-    seeded = private_statistics(table.with_domain(PUBLIC), REPLACE, np.random.default_rng(1)).guarantee
-    assert any("seed" in sentence for sentence in seeded.assumptions)
-    assert any("number of rows is public" in sentence for sentence in seeded.assumptions)
+    for noise in (np.random.default_rng(1), NoiseSource(np.random.default_rng(1))):
+        seeded = private_statistics(table.with_domain(PUBLIC), REPLACE, noise).guarantee
+        assert seeded.status == "demonstration"
+        assert any("seed" in sentence for sentence in seeded.assumptions)
+        assert any("number of rows is public" in sentence for sentence in seeded.assumptions)
+    assert private_statistics(table.with_domain(PUBLIC), REPLACE, NoiseSource(None)).guarantee.status == "proven"
 
 
 def test_what_cannot_be_released_is_refused() -> None:
