@@ -679,6 +679,35 @@ def test_what_a_release_shows_besides_its_rows_is_told(here: Path) -> None:
     assert "each column is drawn by itself" in " ".join(run(*words, "-o", "rows.csv").stderr.split())
 
 
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_a_record_is_that_of_the_release_and_all_that_it_assumes_is_told(
+    here: Path, neighbouring: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[base.Release] = []
+    true = base.Mechanism.__call__
+    monkeypatch.setattr(base.Mechanism, "__call__", lambda *asked: made.append(true(*asked)) or made[-1])
+    run("schema", "leute.csv", "--confirmed", "-o", "s.json")
+    words = ("generate", "leute.csv", "--schema", "s.json", "--mechanism", "mst", "--neighbouring", neighbouring)
+    run(*words, "--epsilon", "0.2", "-o", "rows.csv", "-q")
+    record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+    assert record == json.loads(json.dumps(made[0].record()))
+    assert record["rows"] == len(made[0].rows)
+    said = " ".join(run("verify", "rows.record.json").stdout.split())
+    assert len(made[0].guarantee.assumptions) > (neighbouring == "replace_one")
+    assert all(f"taken for granted: {assumption}" in said for assumption in made[0].guarantee.assumptions)
+
+
+@pytest.mark.parametrize("confirmed", ["none", "one", "all"])
+def test_statistics_are_private_and_a_domain_waits_until_all_columns_are_confirmed(here: Path, confirmed: str) -> None:
+    schema = json.loads(run("schema", "leute.csv").stdout)
+    for at, column in enumerate(schema["columns"]):
+        column["public"] = confirmed == "all" or (confirmed == "one" and at == 0)
+    (here / "s.json").write_text(json.dumps(schema), encoding="utf-8")
+    found = run("feasibility", "leute.csv", "--schema", "s.json", "--json", "-q", code=terminal.NO)
+    assert json.loads(found.stdout)["statistics_are_private_data"] is True
+    assert ("NOT YET TRUE" in found.stderr) == (confirmed != "all")
+
+
 def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
     said = run("feasibility", "leute.csv", "--delta", "0", "-q", code=terminal.NO)
     assert "Private sampling" in said.stdout

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from dpsyn.app import explorer
 from dpsyn.app.explorer import sections
+from dpsyn.kit import widgets
 from tests.pages.conftest import charts, quiet
 
 SECTIONS = sections()
@@ -82,6 +85,30 @@ def test_private_statistics_state_what_they_cost(open_page):
     ((_, first), (_, second)) = app.session_state["published_statistics"]
     assert first.n == second.n == 20_000
     assert abs(first.max_frequency - 0.29115) < 0.05
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_statistics_for_publication_are_those_that_were_drawn(open_page, monkeypatch, confirmed):
+    written = []
+    monkeypatch.setattr(explorer, "verdict_markdown", lambda found, *_, private: written.append((found, private)) or "text")
+    app = open_page("feasibility")
+    if not confirmed:
+        current = app.session_state["dataset"]
+        table = current.table.with_domain(current.table.domain.unconfirmed())
+        app.session_state["dataset"] = replace(current, table=table, full=table)
+    app = section(app, "Export")
+    next(b for b in app.button if b.label == "Draw private statistics").click().run()
+    assert not app.exception
+    ((_, drawn),) = app.session_state["published_statistics"]
+    assert drawn.guarantee.status == ("proven" if confirmed else "unconfirmed_domain")
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["n"] == f"{drawn.n:,}"
+    assert shown["‖fₙ‖∞, private"] == widgets.number(drawn.max_frequency)
+    low, high = map(widgets.number, drawn.max_frequency_interval)
+    assert shown["95 % interval"] == f"{low} to {high}"
+    ((found,), private) = written[-1]
+    assert found.stats == drawn.statistics()
+    assert private is not confirmed
 
 
 def test_charts_have_larger_words_while_somebody_presents(open_page):
