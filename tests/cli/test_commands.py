@@ -700,12 +700,15 @@ def test_a_record_is_that_of_the_release_and_all_that_it_assumes_is_told(
 @pytest.mark.parametrize("confirmed", ["none", "one", "all"])
 def test_statistics_are_private_and_a_domain_waits_until_all_columns_are_confirmed(here: Path, confirmed: str) -> None:
     schema = json.loads(run("schema", "leute.csv").stdout)
-    for at, column in enumerate(schema["columns"]):
-        column["public"] = confirmed == "all" or (confirmed == "one" and at == 0)
+    for column in schema["columns"]:
+        column["public"] = confirmed == "all" or (confirmed == "one" and column["name"] == "raucht")
     (here / "s.json").write_text(json.dumps(schema), encoding="utf-8")
     found = run("feasibility", "leute.csv", "--schema", "s.json", "--json", "-q", code=terminal.NO)
     assert json.loads(found.stdout)["statistics_are_private_data"] is True
     assert ("NOT YET TRUE" in found.stderr) == (confirmed != "all")
+    (here / "grid.toml").write_text(f'schema = "s.json"\n{GRID}', encoding="utf-8")
+    said = run("experiment", "grid.toml", "--workers", "1", "-q").stderr
+    assert ("keep it to yourself" in " ".join(said.split())) == (confirmed != "all")
 
 
 def test_feasibility_answers_by_its_exit_code(here: Path) -> None:

@@ -7,6 +7,7 @@ import gc
 import math
 import os
 import pickle
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -752,6 +753,19 @@ def test_a_table_goes_to_another_process_as_a_description(kind, tmp_path, reques
     )
     mechanism = CONFIGS["tables"].calibrate(PrivacySpec(1.0), found.domain, found.n)
     pd.testing.assert_frame_equal(*(mechanism(np.random.default_rng(1), one).rows for one in (table, found)))
+
+
+def test_the_address_of_a_database_is_neither_shown_nor_told_by_an_error(monkeypatch):
+    def connect(address):
+        raise OSError(f"nobody answers at {address}")
+
+    monkeypatch.setitem(sys.modules, "ibis", SimpleNamespace(connect=connect))
+    source = in_place_module.Connection("postgres://me:secret@nowhere/x", "people")
+    with pytest.raises(DataError, match="OSError") as caught:
+        source.open()
+    for text in (str(source), repr(source), str(caught.value), repr(caught.value)):
+        assert "people" in text
+        assert "secret" not in text
 
 
 @pytest.mark.parametrize("kind", ["parquet", "text"])

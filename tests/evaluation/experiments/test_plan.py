@@ -8,11 +8,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from dpsyn import read_table
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.run import _some_rows
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.mwem import MWEM
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
@@ -52,6 +55,10 @@ def test_mechanisms_learn_from_the_same_rows() -> None:
     one, two = (c.rows_generator().choice(50, c.n, replace=False).tolist() for c in cells)
     assert one == two
     assert [c.n for c in cells] == [10, 10]
+    numbered = read_table(pd.DataFrame({"a": np.arange(50)}))
+    for cell in cells:
+        assert _some_rows(numbered, cell).frame["a"].tolist() == one
+    assert len(set(one)) == 10
 
 
 def test_a_setting_of_some_mechanisms_varies_for_those() -> None:
