@@ -138,19 +138,19 @@ def test_no_unsalted_hash_of_private_rows_is_in_a_file() -> None:
     mark, other = fingerprint(table, None), fingerprint(table.take(np.arange(49)), None)
     grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0))
     one = Experiment(1, "my grid", "asia", mark, grid, None, (1, 2), ("random forest",))
-    run = replace(kept(), measured=MEASURED | {"fingerprint": mark})
+    run = replace(kept(), fingerprint=mark, measured=MEASURED | {"fingerprint": mark})
     texts = [archive_text([run], [one]) for _ in range(2)]
     assert not any(mark in text for text in texts)
     marks = set()
     for text in texts:
         (release,), (experiment,), _ = read_archive(text)
-        assert release.measured["fingerprint"] == experiment.fingerprint
+        assert release.fingerprint == release.measured["fingerprint"] == experiment.fingerprint
         assert is_of(experiment.fingerprint, mark)
         assert not is_of(experiment.fingerprint, other)
         marks.add(experiment.fingerprint)
         assert experiment.fingerprint in archive_text([], [experiment])  # salted once
     assert len({part for mark in marks for part in mark.split(":")}) == 4  # other salts, and other hashes
-    assert run.measured["fingerprint"] == one.fingerprint == mark
+    assert run.fingerprint == run.measured["fingerprint"] == one.fingerprint == mark
 
 
 def test_a_refuted_claim_stays_refuted() -> None:
