@@ -27,7 +27,7 @@ _ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
 # And arrows and signs that it makes of pairs of characters that stand alone.
 _SIGN = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 _JOINER = "\N{WORD JOINER}"
-_BETWEEN = re.compile(r"([;\t])")
+_PART = re.compile(r"[^;\t]+")
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 # In a heading alone: what a reader would take for a separator, or leave out.
 _ODD_NAME = re.compile("^[\\s\ufeff]|[\t;|]|\\s$")
@@ -94,7 +94,7 @@ def runs(value: object) -> bool:
 
     Parts are between semicolons and tabs, which may separate cells where the spreadsheet is.
     """
-    return isinstance(value, str) and (value.startswith("\t") or any(map(_begins, _BETWEEN.split(value)[::2])))
+    return isinstance(value, str) and (value.startswith("\t") or any(map(_begins, _PART.findall(value))))
 
 
 def _begins(text: str) -> bool:
@@ -106,9 +106,8 @@ def cell(value: object) -> object:
     before it already, with one more, so that different cells stay different."""
     if not isinstance(value, str):
         return value
-    parts = [f"'{part}" if _begins(part.lstrip("'")) else part for part in _BETWEEN.split(value)]
-    parts[1::2] = _BETWEEN.split(value)[1::2]
-    return "'" * value.lstrip("'").startswith("\t") + "".join(parts)
+    guarded = _PART.sub(lambda part: "'" * _begins(part[0].lstrip("'")) + part[0], value)
+    return "'" * value.lstrip("'").startswith("\t") + guarded
 
 
 def texts(rows: pd.DataFrame) -> Iterator[object]:

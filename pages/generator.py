@@ -127,8 +127,7 @@ if releases:
         them = "it" if len(releases) + len(drawn) == 1 else "them"
         then = f"Reloading the page deletes {them}: download what you want to keep."
     else:
-        then = (
-            f"{'The release is' if len(releases) == 1 else 'Releases are'} kept in the workspace: after a reload, open that "
-        )
-        then += "on the page Comparison." + " Draws of statistics are not: write down what they cost." * bool(drawn)
+        they = "The release is" if len(releases) == 1 else "Releases are"
+        then = f"{they} kept in the workspace: after a reload, open that on the page Comparison."
+        then += " Draws of statistics are not: write down what they cost." * bool(drawn)
     st.caption(f"{widgets.said(state.total_claim(releases, drawn))} {then}")

@@ -113,7 +113,8 @@ def csv_guard() -> None:
         key="csv_guard",
         bind="query-params",
         help="Text that a spreadsheet would run as a formula (it, or what follows a semicolon or a tab in it, begins with "
-        "=, +, - or @) is written after an apostrophe; numbers stay as they are. Switch it off for programs.",
+        "=, +, - or @) is written after an apostrophe; numbers stay as they are. Switch it off where a program reads the "
+        "file.",
     )
 
 

@@ -221,6 +221,7 @@ class Listed(Cells):
         values: the different ones, an Arrow array, none missing.
         rows: that hold each when they were listed, shape (values,).
         series: each as a table has it; some may be missing there.
+        notes: on how they are taken.
     """
 
     attribute: Attribute
@@ -228,6 +229,7 @@ class Listed(Cells):
     values: pa.Array
     rows: Integers
     series: pd.Series[Any]
+    notes: tuple[str, ...] = ()
 
     def column(self, cells: pa.Array) -> pd.Series[Any]:
         """See :class:`Cells`."""

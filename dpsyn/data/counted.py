@@ -19,6 +19,7 @@ from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_whole, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
+from dpsyn.data.infer import Column
 from dpsyn.data.read import Moved, check_memory
 from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
@@ -232,12 +233,10 @@ class CountedTable(Shown):
             moved[one.attribute.name] = Moved(outside, between)
         return moved
 
-    def texts_told(self, column: str) -> tuple[str, ...]:
-        """Notes on how texts of a column are taken that were looked at one by one."""
+    def listed_notes(self, column: str) -> tuple[str, ...]:
+        """Notes on how cells of a column are taken that were looked at one by one."""
         cells = self._cells[self.domain.index(column)]
-        if not isinstance(cells, Listed) or not is_text(cells.values.type):
-            return ()
-        return fit_whole(cells.attribute, as_series(cells.values)).notes
+        return cells.notes if isinstance(cells, Listed) else ()
 
     def timed(self, column: str) -> bool:
         """Whether cells of a column are moments within a day, of which only the day counts."""
@@ -368,9 +367,9 @@ def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cel
     there = np.asarray(cells_.is_valid())
     values, some = cells_.drop_null(), rows[there]
     _check_told_apart(engine, attribute, cell, values)
-    series = parse(values) if parse is not None else fit_whole(attribute, as_series(values)).values
+    fitted = fit_whole(attribute, as_series(values)) if parse is None else Column(parse(values), attribute)
     _check_missing(attribute, int(rows[~there].sum()))
-    return _checked(Listed(attribute, cell, values, some, series))
+    return _checked(Listed(attribute, cell, values, some, fitted.values, fitted.notes))
 
 
 def _check_told_apart(engine: Engine, attribute: Attribute, cell: str, values: pa.Array) -> None:

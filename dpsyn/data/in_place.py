@@ -258,7 +258,7 @@ def _said_of(table: CountedTable, attribute: Attribute) -> Iterator[str]:
     name = attribute.name
     if attribute.is_binned and pa.types.is_boolean(table.engine.schema.field(name).type):
         yield truths_as_numbers(name)
-    yield from table.texts_told(name)
+    yield from table.listed_notes(name)
     if table.timed(name):
         yield infer.times_dropped(name)
     if attribute.is_binned:

@@ -274,12 +274,8 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
             for _, batch in source.batches([source.names.index(name) for name in dates]):
                 dated.add(batch)
         written = {name: column for name, fold in dated.items() if (column := fold.column(name)).read is not None}
-        plans: list[Plan] = [
-            (job.domain[name], _Fitted(written[name], partial(dated.encoder, written[name], job)))
-            if name in written
-            else (job.domain[name], _Typed(job.domain[name]))
-            for name in wanted
-        ]
+        fitted = {name: _Fitted(column, partial(dated.encoder, column, job)) for name, column in written.items()}
+        plans: list[Plan] = [(job.domain[name], fitted.get(name) or _Typed(job.domain[name])) for name in wanted]
         return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
     folds = _Folds()
     for name in wanted:
@@ -330,7 +326,7 @@ class _Encoder(ABC):
 
 
 class _Fitted(_Encoder):
-    """The one of a column of a text file."""
+    """The one of a column of texts that were looked through before."""
 
     def __init__(self, column: infer.Column, encoder: Callable[[Tell], Encode]) -> None:
         super().__init__(column.attribute)

@@ -129,10 +129,8 @@ def _tables(report: Report) -> Finding | None:
             grade = "poor"
         elif alone <= chance and not lost:
             if grade == "no fault seen":
-                said += (
-                    f". On average, relations of columns are no stronger than chance makes them in {counted(rows, 'row')}: "
-                )
-                said, grade = f"{said}weak ones cannot be judged", "cannot be judged"
+                are = f"no stronger than chance makes them in {counted(rows, 'row')}: weak ones cannot be judged"
+                said, grade = f"{said}. On average, relations of columns are {are}", "cannot be judged"
         elif small:
             said += f". It is {no} closer than such rows, so relations, which are weak here, are not kept"
             grade = "with care"

@@ -117,14 +117,14 @@ def _take_over(context: Mapping[str, Any], found: Archive) -> None:
     theirs: dict[str, Kept] = {made.key: made for made in found.releases}
     theirs |= {experiment.key: experiment for experiment in found.experiments}
     mine: list[Kept] = [*state.made(), *state.experiments()]
-    here = {thing.key for thing in mine}
-    copies = {_content(other): other for other in theirs.values()} if here - theirs.keys() else {}
+    here, others = {thing.key for thing in mine}, {thing.when for thing in mine if thing.key not in theirs}
+    copies = {_content(other): other for other in theirs.values() if other.when in others}
     for thing in mine:
         every = state.of_its_kind(thing)
         if thing.key in theirs:
             # It may have been measured, renamed or run while the workspace was closed, or by another visit.
             every[every.index(thing)] = _joined(thing, theirs[thing.key], theirs=again)
-        elif (other := copies.get(_content(thing))) is not None:
+        elif copies and (other := copies.get(_content(thing))) is not None:
             # It was imported from an export of the same release or experiment.
             joined = replace(_joined(other, thing, theirs=False), number=thing.number, name=thing.name)
             every[(at := every.index(thing)) : at + 1] = [] if other.key in here else [joined]

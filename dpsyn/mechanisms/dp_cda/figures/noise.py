@@ -147,8 +147,8 @@ def bars(
     """
     ends = {f"{name}_ends": at * largest for name, at in words.items()}
     clear = max((value for value, _, _ in rules), default=0.0)
-    more = ({"name": escape.unlike_scripts(row["name"]), "clear": max(row["value"] or 0.0, clear)} for row in rows)
-    table = pd.DataFrame([{**row, **one} for row, one in zip(rows, more, strict=True)]).assign(**ends)
+    table = pd.DataFrame([{**row, "clear": max(row["value"] or 0.0, clear)} for row in rows]).assign(**ends)
+    table["name"] = table["name"].map(escape.unlike_scripts)
     scale = alt.Scale(domain=[0, max(ends.values())], nice=False)
     axis = alt.Axis(labelLimit=longest_name, ticks=False, domain=False, labelPadding=8)
     kinds = alt.Scale(domain=list(colours), range=list(colours.values()))
