@@ -73,6 +73,16 @@ def test_what_was_read_from_the_rows_is_badged_as_private(unconfirmed: tuple[str
     assert before == {heading: expected[heading] for heading in ("The data", "Do the theorems apply?")}
 
 
+def test_n_is_no_public_fact_beside_a_claim_that_keeps_it_secret() -> None:
+    current, spec = asia(), dpsyn.PrivacySpec(1.0, neighbouring="add_remove")
+    learn = current.parts[0]
+    release = dpsyn.Independent(rows=50).calibrate(spec, learn.domain, learn.n)(None, learn)
+    secret = MadeRelease(1, "mine", release, None, learn.name, learn.domain, config=release.config)
+    drawn = [private_statistics(current.table, spec)]
+    for text in (report_bytes(current, [made(), secret], None, []), report_bytes(current, [made()], None, [], (), drawn)):
+        assert sections(text)["The data"][0] == PRIVATE
+
+
 @pytest.mark.parametrize("status", get_args(Status))
 def test_a_release_is_one_if_its_claim_is_proven_and_has_all_its_assumptions(status: Status) -> None:
     release = made().release

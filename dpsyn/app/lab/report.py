@@ -26,7 +26,7 @@ from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import percent, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
-from dpsyn.privacy.spec import PrivacySpec, rounded_up, worded_fact
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up, worded_fact
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
 
@@ -64,7 +64,8 @@ def report_bytes(
 
     It reads no session.
     """
-    sections = [_data(current), _verdicts(current, releases)]
+    claims = [made.release.guarantee for made in releases] + [one.guarantee for one in drawn]
+    sections = [_data(current, claims), _verdicts(current, releases)]
     sections += [_release(made) for made in releases]
     if found is not None:
         reports, by_label = found["reports"], {made.label: made for made in releases}
@@ -84,8 +85,10 @@ def report_bytes(
     return html_report(f"dpsyn: {current.table.name}", sections, note).encode()
 
 
-def _data(current: visit.Dataset) -> Section:
+def _data(current: visit.Dataset, claims: Sequence[Guarantee]) -> Section:
+    """The columns and how many rows: public facts of a confirmed domain, where none of the ``claims`` has n secret."""
     learn, held_out = current.parts
+    secret = any(claim.neighbouring == "add_remove" for claim in claims)
     confirmed = (
         "confirmed as public knowledge" if current.table.domain.is_public else "inferred from the private rows: not public"
     )
@@ -99,7 +102,7 @@ def _data(current: visit.Dataset) -> Section:
     )
     rows = f"{current.table.n:,} rows, {len(current.table.domain)} columns. The domain is {confirmed}."
     split = f"Mechanisms learn from {learn.n:,} rows; {held_out.n if held_out else 0:,} are held out to measure against."
-    return Section("The data", PUBLIC if current.table.domain.is_public else PRIVATE, [rows, split, table])
+    return Section("The data", PUBLIC if current.table.domain.is_public and not secret else PRIVATE, [rows, split, table])
 
 
 def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
