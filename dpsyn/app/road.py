@@ -17,7 +17,7 @@ from dpsyn.errors import CalibrationError, DpsynError, TooLargeError
 from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking, yardsticks
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.plan import mechanisms_as_they_come
-from dpsyn.evaluation.prediction import DEFAULT_MODELS
+from dpsyn.evaluation.prediction import DEFAULT_MODELS, Prediction
 from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
@@ -354,18 +354,17 @@ def conclude(reports: Mapping[str, Report]) -> None:
     """What to do next, the releases in order with their findings, and what to hold them against."""
     st.markdown(f":material/arrow_forward: {escape.markdown(advice(reports))}")
     found = {name: {finding.about: finding for finding in conclusions(reports[name])} for name in ranking(reports)}
-    kinds = [kind for kind in _ABOUT if any(kind in findings for findings in found.values())]
-    lines = [
-        "| rank by tables | | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |",
-        "|---" * (len(kinds) + 2) + "|",
-    ]
-    for rank, (name, findings) in enumerate(found.items(), start=1):
-        cells = [_cell(findings[kind]) if kind in findings else "–" for kind in kinds]
-        lines.append(f"| {rank} | **{escape.markdown(name)}** | {' | '.join(cells)} |")
     closest = reports[next(iter(found))]
+    heads = {kind: head.lower() for kind, head in _ABOUT.items() if any(kind in findings for findings in found.values())}
+    if isinstance(closest.prediction, Prediction):
+        heads["prediction"] += f" of {escape.markdown(closest.prediction.real.target)}"
+    lines = [f"| rank by tables | | {' | '.join(heads.values())} |", "|---" * (len(heads) + 2) + "|"]
+    for rank, (name, findings) in enumerate(found.items(), start=1):
+        cells = [_cell(findings[kind]) if kind in findings else "–" for kind in heads]
+        lines.append(f"| {rank} | **{escape.markdown(name)}** | {' | '.join(cells)} |")
     rows = "" if len({report.release.rows for report in reports.values()}) == 1 else f", {closest.release.rows:,}"
     for name, figures in yardsticks(closest).items():
-        cells = [escape.markdown(figures.get(kind, "–")) for kind in kinds]
+        cells = [escape.markdown(figures.get(kind, "–")) for kind in heads]
         lines.append(f"| | *{name}{rows}* | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
     revision, epsilon, refused = st.session_state.get(_NOT_RUN, (None, 0.0, {}))

@@ -200,4 +200,4 @@ def test_one_button_runs_and_measures_all_mechanisms_and_says_which_did_not_run(
     shown = " ".join(m.value for m in app.markdown)
     assert not says_there_is_none(app)
     assert any(words in shown for words in ("closest to the real rows", "about as close", "None of these is close"))
-    assert "| rank by tables |" in shown
+    assert "| rank by tables | | error of tables | prediction of class |" in shown
