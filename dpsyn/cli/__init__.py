@@ -23,4 +23,14 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             # Files and pipes hold UTF-8, as JSON has to be; a terminal that knows no ε is told \u03b5.
             stream.reconfigure(encoding=stream.encoding if stream.isatty() else "utf-8", errors="backslashreplace")
-    dpsyn()
+    try:
+        dpsyn()
+    except SystemExit as end:
+        code = end.code
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                code = code or INPUT
+        # Libraries' threads may abort the process while it is taken down, after all was done and said.
+        os._exit(code)  # type: ignore[arg-type]  # Commands.main leaves with a number

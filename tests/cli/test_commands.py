@@ -663,6 +663,14 @@ def test_a_reader_that_has_enough_ends_it_quietly(here: Path) -> None:
     assert b"Traceback" not in said
 
 
+@pytest.mark.parametrize(("words", "code"), [("schema leute.csv", 0), ("schema nowhere.csv", terminal.INPUT)])
+def test_what_libraries_do_when_the_process_is_taken_down_changes_nothing(here: Path, words: str, code: int) -> None:
+    start = "import atexit, os; atexit.register(os.abort); from dpsyn.cli import main; main()"
+    found = subprocess.run([sys.executable, "-c", start, *words.split()], capture_output=True, check=False, timeout=60)
+    assert (found.returncode, bool(found.stdout)) == (code, code == 0)
+    assert found.stderr
+
+
 def test_a_record_is_verified_and_a_smaller_epsilon_is_refuted(here: Path) -> None:
     run("schema", "leute.csv", "--confirmed", "-o", "s.json")
     run("generate", "leute.csv", "--schema", "s.json", "-o", "rows.csv", *QUICK)
