@@ -75,6 +75,8 @@ class Table(Shown):
 
     @property
     def _rows(self) -> pd.DataFrame:
+        if "_rows" not in self.__dict__:
+            raise AttributeError  # being made or copied: Python asks what it has
         rows: pd.DataFrame = self.__dict__["_rows"]
         return rows
 

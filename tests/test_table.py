@@ -222,3 +222,7 @@ def test_columns_of_arrow_are_what_their_cells_are_or_refused(cells: pa.Array, c
             Table(frame, domain)
     else:
         assert Table(frame, domain).codes[:, 0].tolist() == codes
+
+
+def test_a_table_that_is_being_made_has_no_frame_yet() -> None:
+    assert not hasattr(object.__new__(Table), "frame")
