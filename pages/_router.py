@@ -35,6 +35,7 @@ with address.refusals(page.url_path):
     page.run()
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="tools"):
         share.presentation()  # after the page: whoever walks it by keyboard comes to its buttons first
-        share.tools()
+        if page != start:  # which has no settings: its slider moves a picture alone
+            share.tools()
 address.keep_shared()
 visit.keep_in_step()

@@ -148,9 +148,7 @@ class Numbers(Cells):
 
     def _reaching(self, value: float) -> Threshold:
         """The least cell that is at or above a value."""
-        if self.kind == "exact":
-            return _least_exact(value, self.scale)
-        return float(value) if self.kind == "double" else int(value)
+        return _least_exact(value, self.scale) if self.kind == "exact" else value
 
     @property
     def moved(self) -> tuple[str, str]:

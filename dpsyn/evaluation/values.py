@@ -126,7 +126,7 @@ class ValueErrors:
         if apart > _LOST_SHARE + allowed:
             found.append(
                 f"{percent(self.outside, 3)} of the synthetic cells lie outside the domain, and "
-                f"{percent(self.real_outside, 3)} of the real ones"
+                f"{percent(self.real_outside, 3)} of the real ones (each counts as its nearer end)"
             )
         beside = {} if fresh is None else {spike.value: abs(spike.real - spike.share) for spike in fresh.spikes}
         beyond = {}

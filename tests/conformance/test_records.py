@@ -234,6 +234,7 @@ def test_an_unconfirmed_domain_is_not_written_down(confirmed: bool) -> None:
     record = release.record()
     assert not table.domain.is_public
     assert record["domain"] is None
+    assert replace(release, config=None).record() == record | {"config": None}
     assert "NOT TRUE YET" in str(verify(record, table.domain))
     assert not verify(record, table.domain.confirmed()).contradiction
     proven = changed(record, guarantee__status="proven")

@@ -161,7 +161,8 @@ def test_which_cells_are_released_follows_from_the_noise_however_many_are_there_
     mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(1.0, 1e-4, "add_remove"), wide, cells)
     present = np.stack(np.unravel_index(3 * np.arange(cells), wide.shape), axis=1).astype(np.int32)
     found = []
-    for counts in (np.ones(cells), 1 + np.arange(cells) % 4, 4 - np.arange(cells) % 4, np.append(np.ones(cells - 1), 5000)):
+    few, many = 1 + np.arange(cells) % 4, np.full(cells, 100)
+    for counts in (np.ones(cells), few, few[::-1], many, np.append(np.ones(cells - 1), 5000)):
         noise = Deaf(3, mechanism.threshold - 6)
         rows = CodedRows(np.repeat(present, counts.astype(int), axis=0), wide.shape)
         found.append(mechanism._model(noise, rows, lambda step, share: None)[0])
