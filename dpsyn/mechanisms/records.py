@@ -41,13 +41,6 @@ class Record(TypedDict):
     versions: NotRequired[dict[str, Any]]
 
 
-class _Part(TypedDict):
-    """A line of a ledger, as far as pages take it for granted."""
-
-    name: str
-    share: float
-
-
 @dataclass(frozen=True, repr=False)
 class Recalibrated(Shown):
     """What calibrating anew says of a record.
@@ -157,17 +150,16 @@ def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domai
     stated, name, settings = Guarantee.from_dict(record["guarantee"]), record["mechanism"], record["settings"]
     if name not in MECHANISMS | DEMONSTRATIONS:
         raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
-    if name in DEMONSTRATIONS and stated.status != "published_but_wrong":
-        raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {stated.status!r}")
     refuted = stated.status == "published_but_wrong"
-    if refuted and settings.get("ledger") is not None:
-        checked(list[_Part], settings["ledger"])
+    if refuted != (name in DEMONSTRATIONS):
+        has, must = ("a", "cannot") if refuted else ("no", "must")
+        raise DataError(f"{name!r} has {has} guarantee: its status {must} be 'published_but_wrong'")
     made_with = config_from_dict(config) if config else None
     try:
         spec = spec_from_dict(settings.get("requested"))
     except DataError:  # without it nobody can make the release again
         return Recalibrated(stated, contradiction="it does not say which ε and δ were asked for")
-    if refuted:
+    if refuted and (made_with is None or domain is None):
         return Recalibrated(stated, config=made_with)
     if made_with is None or made_with.name != name or domain is None:
         return Recalibrated(stated, config=made_with, contradiction=f"its settings are none of {name!r}")

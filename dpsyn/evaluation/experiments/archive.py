@@ -446,9 +446,11 @@ def read_entries(entries: Any, read: Callable[[int, Any], T], what: str, set_asi
 
 def _counted(claim: Recalibrated) -> Guarantee:
     """The claim that counts: the mechanism's where it agrees. Any other is what the file states: nobody has checked it."""
-    if claim.stated.status == "published_but_wrong":
-        return claim.stated
     if claim.found is None or claim.contradiction:
+        if claim.stated.status == "published_but_wrong":
+            raise DataError(
+                f"it has no guarantee, and is not what its settings give: {claim.contradiction or 'they are missing'}"
+            )
         return replace(claim.stated, status="stated")
     if claim.stated.status != "proven" and claim.found.status not in (claim.stated.status, "demonstration"):
         return replace(claim.stated, status="stated")  # never stronger than the file says

@@ -142,6 +142,11 @@ class PublishedDPCDAMechanism(Mechanism):
             "rows_per_class": dict.fromkeys(classes, self.rows_per_class),
         }
 
+    @property
+    def may_drop_rows(self) -> bool:
+        """Those that are asked for and do not divide among the classes."""
+        return True
+
     def __call__(
         self, generator: np.random.Generator | None, table: AnyTable | None = None, progress: Progress = no_progress
     ) -> Release:

@@ -59,7 +59,7 @@ def kept(name: str = "noisy_reweighting") -> MadeRelease:
         "noisy_reweighting": dpsyn.NoisyReweighting(rows=60),
         "private_sampling": dpsyn.PrivateSampling(rows=5),
         "dp_cda": dpsyn.DPCDA(target="bronc", order_of_mixture=2),
-        "dp_cda_as_published": dpsyn.DPCDA.as_published("bronc", order_of_mixture=2),
+        "dp_cda_as_published": dpsyn.DPCDA.as_published("bronc", order_of_mixture=2, rows=61),  # of which it makes 60
     }[name]
     mechanism = config.calibrate(PrivacySpec(20.0, 1e-5), table.domain, n=table.n)
     release = mechanism(np.random.default_rng(0), table)
@@ -170,12 +170,38 @@ def test_a_release_without_a_guarantee_cannot_come_back_with_one(tmp_path: Path)
         assert claim.status == "published_but_wrong"
         assert claim.epsilon == float("inf")
         assert "NO GUARANTEE HOLDS" in claim.assumptions[0]
-        assert back.config == dpsyn.DPCDA.as_published("bronc", order_of_mixture=2)
+        assert back.config == dpsyn.DPCDA.as_published("bronc", order_of_mixture=2, rows=61)
     data = json.loads(archive_text([made], []))
     data["runs"][0]["record"]["record"]["guarantee"] |= {"status": "proven", "epsilon": 10.0}
     found = read_archive(json.dumps(data))
     assert found.releases == []
     assert "must be 'published_but_wrong'" in found.set_aside[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"ledger": [{"name": "x", "share": 1.0}]}, "ledger"),
+        ({"noise_scale": 0.5}, "noise scale"),
+        ({"rows_per_class": []}, ""),
+    ],
+)
+def test_what_has_no_guarantee_has_the_settings_that_it_was_made_with(settings: dict[str, Any], why: str) -> None:
+    """Pages read them, as they read those of a claim that was checked."""
+    data = json.loads(archive_text([kept("dp_cda_as_published"), kept("dp_cda_as_published")], []))
+    data["runs"][0]["record"]["record"]["settings"] |= settings
+    data["runs"][1]["record"]["config"] = None
+    found = read_archive(json.dumps(data))
+    assert found.releases == []
+    assert why in found.set_aside[0]
+    assert "they are missing" in found.set_aside[1]
+
+
+@pytest.mark.parametrize("name", ["noisy_reweighting", "dp_cda"])
+def test_a_mechanism_with_a_guarantee_is_not_published_but_wrong(name: str) -> None:
+    data = json.loads(archive_text([kept(name)], []))
+    data["runs"][0]["record"]["record"]["guarantee"] |= {"status": "published_but_wrong", "epsilon": None}
+    assert "cannot be 'published_but_wrong'" in read_archive(json.dumps(data)).set_aside[0]
 
 
 def test_a_claim_counts_where_calibration_comes_to_it_again() -> None:
