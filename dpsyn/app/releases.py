@@ -122,11 +122,12 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
     """How good a release is, its rows, downloads, what it promises, and the diagnostics apart; ``newest``: just made."""
     release, found = made.release, state.comparison() if newest else None
     report = None if found is None else found["reports"].get(made.label)
+    checked = release.guarantee.status != "stated"
     if release.guarantee.status != "proven":
         st.badge("not for publication", icon=":material/warning:", color="orange")
     if report is not None:
         road.score_card(report)
-    for sentence in (*release.notes, *told_of(release, made.domain)):
+    for sentence in (*release.notes, *(told_of(release, made.domain) if checked else ())):
         st.warning(widgets.said(sentence), icon=":material/warning:")
     _downloads(made, newest)
     _rows(made)
@@ -137,7 +138,7 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
         )
     with st.expander("What is guaranteed", icon=":material/verified_user:", key=f"guaranteed_{made.number}"):
         widgets.guarantee_card(release.guarantee, before=False)
-        if release.guarantee.status != "stated":
+        if checked:  # and with it the settings
             show_claim(release.mechanism, release.guarantee, release.settings)
             show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
     with st.popover("Diagnostics (not private)", icon=":material/lock_open:", key=f"diagnostics_{made.number}"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 from dpsyn import checks
@@ -50,12 +50,14 @@ class Recalibrated(Shown):
         found: what the mechanism claims at the record's settings; None where it cannot be calibrated to them.
         config: the mechanism's settings, or None where the record does not have them.
         contradiction: where the record is not what calibration gives, a clause; empty where it is.
+        settings: all that calibration gives, where the record is that.
     """
 
     stated: Guarantee
     found: Guarantee | None = None
     config: Config | None = None
     contradiction: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -176,7 +178,7 @@ def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domai
             said = f"it has {counted(rows, 'row')}, and its settings give {most:,}"
     except (DpsynError, ArithmeticError, TypeError) as fault:
         return Recalibrated(stated, config=made_with, contradiction=f"its settings cannot be calibrated ({fault})")
-    return Recalibrated(stated, claim, made_with, said)
+    return Recalibrated(stated, claim, made_with, said, {} if said else facts)
 
 
 def _contradiction(

@@ -176,7 +176,7 @@ def test_columns_that_a_file_calls_public_are_not_so_by_its_word(kept, open_page
     app.file_uploader(key="runs_import_0").upload("runs.json", runs, "application/json").run()
     app = finish_job(app.button(key="runs_read").click().run())
     assert "are not confirmed as public" in said(app)
-    assert "whether they are public nobody has said here" in said(app)
+    assert "confirmed as public there, which nobody has done here" in said(app)
     assert not [b for b in app.button if b.key == "kept_columns_0"]
     current = app.session_state["dataset"]
     app.session_state["dataset"] = current.changed(table=current.full.project(["asia", "tub"]))

@@ -156,14 +156,13 @@ def code_of(current: Dataset, releases: list[MadeRelease]) -> str:
 
 @dataclass(frozen=True)
 class _OtherData:
-    """What releases or an experiment are of; None of releases, which do not say. ``of_file``: an imported file says so."""
+    """What releases or an experiment are of; None of releases, which do not say."""
 
     name: str
     domain: Domain
     target: str | None
     held_out: float | None = None
     sample: bool | None = None
-    of_file: bool = False
 
 
 def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
@@ -181,7 +180,7 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
         with st.container(border=True):
             widgets.badge(any(made.measured is not None for made in group) or not domain.is_public)
             count = counted(len(group), "release")
-            other = _OtherData(name, domain, _target(group), of_file=of_file)
+            other = _OtherData(name, domain, _target(group))
             st.markdown(
                 f"**{escape.markdown(name)}**: {count}. {escape.markdown(_columns(domain))}"
                 + (f" Target: {escape.markdown(other.target)}." if other.target else "")
@@ -275,9 +274,10 @@ def _what_differs(current: Dataset, other: _OtherData) -> str:
         found = ["the order of the columns"]
     if held_out is not None and held_out != current.held_out:
         found.append(f"held out: {percent(held_out)} of the rows then, {percent(current.held_out)} now")
-    if not found and other.of_file and not current.table.domain.is_public:
-        return "The columns are the same; whether they are public nobody has said here: page Domain asks."
     if not found:
         same = "The columns are the same; the rows of the file that is open are others"
-        return f"{same}." if held_out is not None else f"{same}, or another share of them is held out."
+        same += "" if held_out is not None else ", or another share of them is held out"
+        if current.table.domain.is_public:
+            return f"{same}."
+        return f"{same}, or the columns were confirmed as public there, which nobody has done here: page Domain asks."
     return f"What differs from the data as it is now: {'; '.join(found)}."

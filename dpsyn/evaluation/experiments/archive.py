@@ -226,7 +226,7 @@ class MadeRelease:
                 guarantee=_counted(claim),
                 diagnostics={},
                 mechanism=record["mechanism"],
-                settings=record["settings"],
+                settings={**claim.settings, **record["settings"]},  # earlier versions wrote fewer
                 seeded=record["demonstration"],
                 name=made.get("name", ""),
                 config=claim.config,

@@ -24,7 +24,7 @@ from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
@@ -44,6 +44,7 @@ from dpsyn.evaluation.experiments.archive import (
 from dpsyn.evaluation.experiments.rows import rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.memory import within_memory
+from dpsyn.notation import counted
 from dpsyn.places import write_whole
 from dpsyn.schema import checked, read_json
 
@@ -116,11 +117,11 @@ class Workspace:
                 with suppress(FileNotFoundError):  # another visit has taken it over at the same time
                     old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
             for path in self._releases.glob("*.json"):
-                for archive in _load(path, _keyed(path.stem), found.set_aside):
-                    found.releases.extend(archive.releases[:1])
+                for archive in _load(path, _keyed("release", path.stem), found.set_aside):
+                    found.releases.extend(archive.releases)
             for path in self._experiments.glob("*/experiment.json"):
-                for archive in _load(path, _keyed(path.parent.name), found.set_aside):
-                    found.experiments.extend(_with_results(e, path, found.set_aside) for e in archive.experiments[:1])
+                for archive in _load(path, _keyed("experiment", path.parent.name), found.set_aside):
+                    found.experiments.extend(_with_results(e, path, found.set_aside) for e in archive.experiments)
         found.releases.sort(key=lambda made: (made.when, made.key))
         found.experiments.sort(key=lambda experiment: (experiment.when, experiment.key))
         return found
@@ -219,13 +220,17 @@ def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[
     return []
 
 
-def _keyed(key: str) -> Callable[[bytes], Archive]:
-    """Reads an export that is not empty; what it holds is named by where it lies."""
+def _keyed(what: Literal["release", "experiment"], key: str) -> Callable[[bytes], Archive]:
+    """Reads an export of one of these and of nothing else; it is named by where it lies."""
 
     def read(data: bytes) -> Archive:
         found = read_archive(data)
         if found.set_aside or not (found.releases or found.experiments):
             raise DataError("; ".join(found.set_aside) or "it is empty")
+        held = len(found.releases), len(found.experiments)
+        if held != ((1, 0) if what == "release" else (0, 1)):
+            there = " and ".join(counted(many, name) for many, name in zip(held, ("release", "experiment"), strict=True))
+            raise DataError(f"it holds {there}, where one {what} is kept: “Import” in the app reads it")
         experiments = [replace(one, key=key) for one in found.experiments]
         return Archive([replace(one, key=key) for one in found.releases], experiments, [])
 

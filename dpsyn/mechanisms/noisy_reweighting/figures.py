@@ -269,6 +269,10 @@ class ReweightingRow:
         """
         return math.log(8) + replace(self.setting, epsilon=epsilon).log_smallest_accuracy
 
+    def log_rows(self, epsilon: float) -> float:
+        """ln of the k that this accuracy takes."""
+        return replace(self.setting, epsilon=epsilon).log_rows_at_smallest
+
     @property
     def smallest_error(self) -> float:
         """8·accuracy at the smallest accuracy; NaN where there is a reason. Ignoring the data achieves 1 as well."""
@@ -401,8 +405,9 @@ def _at_epsilon(
     text = f"{stats.name}, {by_variant[mine].name}: smallest error {error} at ε = {short(spec.epsilon)}"
     verdict = "" if now[best] < 0 else " An error of 1 is not informative."
     missing = "" if spec.delta > 0 else " Gaussian noise needs a privacy δ."
+    within, takes = format_log(now[best], 3, "at_least"), format_log(by_variant[best].log_rows(spec.epsilon), 5, "at_least")
     subtitle = (
-        f"Best at ε = {short(spec.epsilon)}: {by_variant[best].name}, within {format_log(now[best], 3, 'at_least')} of "
-        f"every statistic.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound."
+        f"Best at ε = {short(spec.epsilon)}: {by_variant[best].name}, within {within} of every statistic, with k ≥ {takes} "
+        f"rows.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound."
     )
     return (math.log10(spec.epsilon), now[mine] / LN10, text), subtitle

@@ -200,6 +200,11 @@ class ReweightingSetting:
         return max(self.log_sigma + self.log_spread, (self.log_sampling - self.log_n) / 2)
 
     @property
+    def log_rows_at_smallest(self) -> float:
+        """ln of the k that Theorem 2.3 asks for at that accuracy."""
+        return self.log_sampling - 2 * self.log_smallest_accuracy
+
+    @property
     def smallest_accuracy(self) -> float:
         """The same as a number; Theorem 2.3 promises 8 times it."""
         return exp_of(self.log_smallest_accuracy)

@@ -197,6 +197,20 @@ def test_what_has_no_guarantee_has_the_settings_that_it_was_made_with(settings: 
     assert "they are missing" in found.set_aside[1]
 
 
+@pytest.mark.parametrize(
+    ("name", "setting"), [("noisy_reweighting", "degree"), ("private_sampling", "floor"), ("dp_cda", "order_of_mixture")]
+)
+def test_a_setting_that_a_file_leaves_out_comes_from_calibration(name: str, setting: str) -> None:
+    """Files of earlier versions hold fewer than pages read; what is told of the claim they have to hold."""
+    made = kept(name)
+    data = json.loads(archive_text([made], []))
+    left_out = data["runs"][0]["record"]["record"]["settings"].pop(setting)
+    (read,), _, set_aside = read_archive(json.dumps(data))
+    assert set_aside == []
+    assert read.release.settings[setting] == left_out
+    assert read.release.guarantee.status != "stated"
+
+
 @pytest.mark.parametrize("name", ["noisy_reweighting", "dp_cda"])
 def test_a_mechanism_with_a_guarantee_is_not_published_but_wrong(name: str) -> None:
     data = json.loads(archive_text([kept(name)], []))

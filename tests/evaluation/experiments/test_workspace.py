@@ -17,7 +17,7 @@ import pytest
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import DataError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace, read_archive
-from dpsyn.evaluation.experiments.archive import Archive
+from dpsyn.evaluation.experiments.archive import Archive, archive_text
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments.fakes import result_of
@@ -149,6 +149,25 @@ def test_a_file_that_is_too_large_is_set_aside_by_its_name(tmp_path: Path, monke
     large, many = sorted(found.set_aside)
     assert "large.json: large.json holds 8,796 GB, which does not fit into memory" in large
     assert many.endswith("many.json: it does not fit into memory")
+
+
+def test_an_export_of_several_things_is_set_aside_whole(tmp_path: Path) -> None:
+    workspace, texts = Workspace(tmp_path), [archive_text([kept(), kept()], []), archive_text([kept()], [planned()])]
+    (tmp_path / "experiments" / "mine").mkdir(parents=True)
+    places = [tmp_path / "releases" / "mine.json", tmp_path / "experiments" / "mine" / "experiment.json"]
+    for place in places:
+        for text in texts:
+            place.write_text(text, encoding="utf-8")
+            found = workspace.read()
+            assert (found.releases, found.experiments) == ([], [])
+            (why,) = found.set_aside
+            assert "where one" in why
+            assert str(place) in why
+            place.unlink()
+    # Nor is what lies in the other folder overlooked.
+    places[0].write_text(archive_text([], [planned()]), encoding="utf-8")
+    places[1].write_text(archive_text([kept()], []), encoding="utf-8")
+    assert len(workspace.read().set_aside) == 2
 
 
 def test_what_is_no_file_is_set_aside(tmp_path: Path) -> None:

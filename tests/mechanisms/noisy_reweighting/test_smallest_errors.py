@@ -1,10 +1,12 @@
 """The smallest error against ε: its numbers, the published lines, the ends of the range."""
 
 import math
+import re
 
 import pandas as pd
 import pytest
 
+from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_reweighting, reweighting_table, smallest_errors
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -57,6 +59,23 @@ def test_you_are_here_follows_statistics_and_noise() -> None:
     assert gaussian["y"] == pytest.approx(math.log10(at(errors_of(ADULT), "tables, Gaussian", 0.0)))
     assert "tables, Gaussian" in str(gaussian["text"])
     assert "published" not in subtitle.split(". Dashed")[0].split(", within")[0]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 30.0])
+def test_the_rows_that_the_smallest_error_takes_are_said(epsilon: float) -> None:
+    subtitle, _, _ = drawn(ASIA, PrivacySpec(epsilon))
+    found = re.search(r"within ([\d.]+) of every statistic, with k ≥ ([\d,]+) rows", subtitle)
+    assert found
+    error, rows = (float(number.replace(",", "")) for number in found.groups())
+
+    def missed(k: float) -> list[str]:
+        found = feasibility(
+            ASIA, PrivacySpec(epsilon), degree=2, accuracy=error / 8, rows=round(k), statistics="walsh"
+        ).noisy_reweighting.missed
+        return [condition.key for condition in found]
+
+    assert missed(1.001 * rows) == []
+    assert missed(0.97 * rows) == ["rows_lower"]
 
 
 def test_gaussian_lines_need_a_privacy_delta() -> None:

@@ -40,6 +40,7 @@ def show(explorer: Explorer) -> None:
     table = reweighting_table(stats, explorer.spec, accuracy=accuracy, **_settings(explorer))
     widgets.text_table(reweighting_frame(table))
     st.caption(
+        f"n, k and m: for an accuracy of {widgets.number(accuracy)}; which k the smallest takes, the picture says. "
         "Corrected: the exact sensitivity instead of 2|F|, and Hoeffding's inequality instead of Lemma 3.2, which is false."
     )
     gamma = explorer.settings["failure_probability"]
