@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 import dpsyn
 from dpsyn import escape
 from dpsyn.app.lab.releases import _line, _settings
-from dpsyn.app.lab.report import _release
+from dpsyn.app.lab.report import report_bytes
+from dpsyn.app.releases import show_release
 from dpsyn.app.state import total_claim
 from dpsyn.data.samples import load_sample
 from dpsyn.data.source import DataSource
@@ -33,8 +34,8 @@ from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import Archive, MadeRelease, archive_text, read_archive, summarise
 from dpsyn.evaluation.experiments.script import experiment_script, releases_script
 from dpsyn.evaluation.experiments.summary import points_table, refusals
+from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import guarantee_card
-from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.privacy.spec import PrivacySpec
 
 OLD = Path(__file__).parents[1] / "evaluation" / "experiments" / "old" / "old_export.json"
@@ -93,17 +94,24 @@ def entries() -> list[tuple[str, dict[str, Any]]]:
     return [("runs", entry) for entry in [*old["runs"], *new]] + [("experiments", entry) for entry in old["experiments"]]
 
 
+@cache
+def opened() -> Dataset:
+    """The data that is open meanwhile."""
+    table = load_sample("asia").take(np.arange(60))
+    return Dataset(table=table, full=table, target="bronc", sample="asia", revision=1)
+
+
 def text(kind: str, *found: Any) -> str:
     return json.dumps({**HEAD, kind: list(found)})
 
 
 def use(found: Archive) -> None:
-    """All that pages do with what was read, but for drawing it."""
+    """All that pages do with what was read."""
+    report_bytes(opened(), found.releases, None, found.experiments)
     for made in found.releases:
         _line(made)
         _settings(made)
-        _release(made)
-        claim_formulas(made.release.mechanism, made.release.guarantee, made.release.settings)
+        show_release(made)
         made.release.record()
         source = DataSource("asia", made.domain, True, 0.25, 0)
         compile(releases_script([made], source, target=None, degrees=(1,), models=()), "script", "exec")
@@ -133,7 +141,16 @@ def mutated(seed: int) -> tuple[str, Any]:
     choose = random.Random(seed)
     kind, whole = choose.choice(entries())
     data = deepcopy(whole)
-    inside, name = choose.choice(list(places(data)))
+    if kind == "runs" and choose.random() < 0.2:
+        data["record"]["record"]["guarantee"] |= {"status": "published_but_wrong", "epsilon": None}
+    for _ in range(choose.choice([1, 1, 1, 2, 4])):
+        mutate(choose, data)
+    return kind, data
+
+
+def mutate(choose: random.Random, data: Any) -> None:
+    settings = data.get("record", {}).get("record", {}).get("settings", {})
+    inside, name = choose.choice(list(places(settings if settings and choose.random() < 0.5 else data)))
     how = choose.randrange(6)
     if how == 0:
         del inside[name]
@@ -151,7 +168,6 @@ def mutated(seed: int) -> tuple[str, Any]:
         inside[name] = inside[name][:at] + choose.choice(["", "\n", '"', ",", "\0", "9" * 400, "é"]) + inside[name][at + 1 :]
     else:
         inside[name] = choose.choice(ODD)
-    return kind, data
 
 
 @settings(max_examples=20_000 if RANDOM else 400, derandomize=not RANDOM, database=None, deadline=None)
