@@ -141,25 +141,26 @@ def mutated(seed: int) -> tuple[str, Any]:
     choose = random.Random(seed)
     kind, whole = choose.choice(entries())
     data = deepcopy(whole)
+    record = data["record"]["record"] if kind == "runs" else {"settings": data}
+    told = record["settings"]
     if kind == "runs" and choose.random() < 0.2:
-        data["record"]["record"]["guarantee"] |= {"status": "published_but_wrong", "epsilon": None}
+        record["guarantee"] |= {"status": "published_but_wrong", "epsilon": None}
     for _ in range(choose.choice([1, 1, 1, 2, 4])):
-        mutate(choose, data)
+        mutate(choose, data, told if choose.random() < 0.5 else data)
     return kind, data
 
 
-def mutate(choose: random.Random, data: Any) -> None:
-    settings = data.get("record", {}).get("record", {}).get("settings", {})
-    inside, name = choose.choice(list(places(settings if settings and choose.random() < 0.5 else data)))
+def mutate(choose: random.Random, data: Any, part: Any) -> None:
+    inside, name = choose.choice(list(places(part)) or list(places(data)))
     how = choose.randrange(6)
     if how == 0:
         del inside[name]
     elif how == 1 and isinstance(inside, dict):
         inside[choose.choice(["", "x", "name", "Ε"])] = inside.pop(name)
     elif how == 2 and isinstance(inside[name], int | float):
-        inside[name] = choose.choice(
-            [inside[name] * 2, -inside[name], inside[name] + 1, inside[name] / 3, str(inside[name])]
-        )
+        number = inside[name]
+        third = number / 3 if abs(number) < 1e300 else 0
+        inside[name] = choose.choice([number * 2, -number, number + 1, third, str(number)])
     elif how == 3:
         other, at = choose.choice(list(places(data)))
         inside[name] = deepcopy(other[at])
