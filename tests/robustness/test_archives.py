@@ -168,7 +168,7 @@ def mutate(choose: random.Random, data: Any, part: Any) -> None:
         at = choose.randrange(len(inside[name]))
         inside[name] = inside[name][:at] + choose.choice(["", "\n", '"', ",", "\0", "9" * 400, "é"]) + inside[name][at + 1 :]
     else:
-        inside[name] = choose.choice(ODD)
+        inside[name] = deepcopy(choose.choice(ODD))
 
 
 @settings(max_examples=20_000 if RANDOM else 400, derandomize=not RANDOM, database=None, deadline=None)
