@@ -59,6 +59,10 @@ class Parquet:
         check_distinct(tuple(schema.names), "the Parquet file's ")
         self.names, self.notes = usable(schema)
         self.texts = {name for name in self.names if is_text(schema.field(name).type)}
+        kinds = [schema.field(name).type for name in self.names]
+        self._worded = [
+            name for name, kind in zip(self.names, kinds, strict=True) if is_text(getattr(kind, "value_type", kind))
+        ]
 
     @cached_property
     def text_bytes(self) -> int:
@@ -66,7 +70,7 @@ class Parquet:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        names, found = [name for name in self.names if name in self.texts], 0
+        names, found = self._worded, 0
         if not names:
             return 0
         with self._open() as file:

@@ -149,7 +149,7 @@ def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
     said = f"Expected to do best on the Generator: noisy reweighting (two-way error {percent(error)} {bound})."
     assert any(m.value.endswith(f"{said}**") for m in app.markdown)  # and its card does not say it again
     assert not any(text.startswith(("A run:", "A run's")) for text in captions)
-    assert any(text.startswith("One row needs") for text in captions)
+    assert any(text.startswith("With the Generator's settings: one row needs") for text in captions)
     app.pills(key="f_data").set_value(["ADULT"]).run()
     assert not any(c.value.startswith("A run") for c in app.caption)
 

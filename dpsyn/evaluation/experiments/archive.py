@@ -108,6 +108,18 @@ def _moment(field: str, value: object) -> str:
     return text
 
 
+def _in_utc(when: datetime) -> str:
+    """A moment of a file; one without a zone is in UTC.
+
+    Raises:
+        DataError: there is no such moment in UTC.
+    """
+    try:
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+    except OverflowError as fault:
+        raise DataError(f"{when.isoformat()} is no moment in UTC") from fault
+
+
 def _check(made: MadeRelease | Experiment) -> None:
     """What both have."""
     found = {
@@ -237,9 +249,9 @@ class MadeRelease:
             domain=domain,
             seconds=checks.number("seconds", made.get("seconds", 0.0), 0.0),
             config=claim.config,
-            measured=None if measured is None else {**measured, "when": measured["when"].isoformat()},
+            measured=None if measured is None else {**measured, "when": _in_utc(measured["when"])},
             fingerprint=made.get("fingerprint", ""),
-            when=found["made"].isoformat(),
+            when=_in_utc(found["made"]),
         )
 
 
@@ -349,7 +361,7 @@ class Experiment:
             models=tuple(facts["classifiers"]),
             references=facts["references"],
             data=None if data is None else DataSource.from_dict(data),
-            when=found["made"].isoformat(),
+            when=_in_utc(found["made"]),
         )
         read = read_entries(results, lambda _, result: experiment.result_of(result), f"{found['name']}, result", set_aside)
         experiment.results = {result.key: result for result in read}

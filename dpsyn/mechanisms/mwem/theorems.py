@@ -197,9 +197,9 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
             return Headline.of_little(within, f"{likely} every {of}")
         return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the true share.", "good")
     if setting.log_error < 0 and within != "1":
-        return Headline(
-            f"± {within}", f"Private, and {likely} every {of} is so close, but a smaller error was asked for.", "open"
-        )
+        smaller = math.log(setting.promise) < setting.log_error
+        but = "a smaller error was asked for" if smaller else "the error that was asked for says nothing"
+        return Headline(f"± {within}", f"Private, and {likely} every {of} is so close, but {but}.", "open")
     fits = f": {setting.queries:,} cells allow only {counted(used, 'round')}" if setting.is_capped else ""
     return Headline("no promise", f"Private, but the bound on a cell's error, {within}, says nothing{fits}.", "open")
 

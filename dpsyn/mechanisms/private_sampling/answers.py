@@ -95,9 +95,9 @@ def why_not(setting: PrivateSamplingSetting, certificate: Certificate) -> str:
     """Why a certificate says nothing about this setting; empty where it applies."""
     if not setting.is_valid:
         return "the box needs 2·floor <= 1 <= ceiling - floor"
-    if certificate == "theorem_4_1" and not setting.replace_one:
-        return "it is stated for replacing one record"
-    if certificate == "stability" and setting.p > LARGEST_WHOLE_CUBE:
+    if certificate == "theorem_4_1" and setting.not_4_1:
+        return setting.not_4_1
+    if certificate == "stability" and (setting.p > LARGEST_WHOLE_CUBE or not setting.cube):
         return f"it is worked out for the whole cube and p <= {LARGEST_WHOLE_CUBE} only"
     if certificate == "stability" and not setting.replace_one:
         return "it is worked out for replacing one record"
@@ -230,7 +230,7 @@ def sampling_inverses(setting: PrivateSamplingSetting) -> tuple[Inverse, ...]:
         bound.key: {q for q in SAMPLING_PARAMETERS if bound.depends_on(setting.logs, q) or bound.depends_on(fixed.logs, q)}
         for bound in (THEOREM_4_1, *ACCURACY)
     }
-    depends["rows_upper"] = depends["bounded_ratio"] | (depends["theorem_4_1"] if setting.replace_one else set())
+    depends["rows_upper"] = depends["bounded_ratio"] | (set() if setting.not_4_1 else depends["theorem_4_1"])
     by_m = {c.key: c.remedy("reduced_space_size") for c in (*conditions(fixed), theorem_4_1(fixed))}
     table = []
     for condition in (*conditions(setting), theorem_4_1(setting), bounded_ratio(setting)):
@@ -248,7 +248,7 @@ def _status(
 ) -> tuple[Status, str]:
     if remedy is not None:
         return ("value", "") if remedy.log_value is not None else ("none", remedy.reason)
-    if condition.key == "theorem_4_1" and not setting.replace_one:
+    if condition.key == "theorem_4_1" and setting.not_4_1:
         return "none", condition.note.rstrip(".")
     if not depends:
         return "independent", ""

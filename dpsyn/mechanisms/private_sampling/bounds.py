@@ -105,6 +105,7 @@ class PrivateSamplingSetting:
     ``log_m`` None: m is the smallest that Theorem 4.2 allows, and follows p, floor, ceiling and γ.
     ``replace_one``: Theorem 4.1 holds for replacing one record only, the bounded ratio for any pair of datasets.
     ``name``: of the data. ``whole_domain``: nothing is drawn, and no condition on how many points are drawn applies.
+    ``cube``: every column is a bit, as far as is known; Theorem 4.1 is stated for the Boolean cube.
 
     Raises:
         ParameterError: a value outside the range in which the formulas mean something. floor and ceiling only need
@@ -124,6 +125,14 @@ class PrivateSamplingSetting:
     replace_one: bool = True
     name: str = "data"
     whole_domain: bool = False
+    cube: bool = True
+
+    @property
+    def not_4_1(self) -> str:
+        """Why Theorem 4.1 says nothing; empty where it applies."""
+        if not self.replace_one:
+            return "it is stated for replacing one record"
+        return "" if self.cube else "it is stated for the Boolean cube, and not every column is a bit"
 
     def __post_init__(self) -> None:
         if self.p < 1:
@@ -177,7 +186,9 @@ class PrivateSamplingSetting:
         elif parameter == "reduced_space_size":
             change = {"log_m": log_value}
         else:
-            change = {parameter: round(exp_of(log_value)) if parameter == "p" else nearest_float(log_value)}
+            change = {parameter: nearest_float(log_value)}
+        if parameter == "p":  # so many bits
+            change = {"p": round(exp_of(log_value)), "cube": True}
         return replace(self, **change)
 
 
@@ -227,6 +238,7 @@ def sampling_setting(
         replace_one=spec.neighbouring == "replace_one",
         name=stats.name,
         whole_domain=whole_domain,
+        cube=all(size <= 2 for size in stats.sizes or ()),
     )
 
 

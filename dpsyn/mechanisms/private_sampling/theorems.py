@@ -33,10 +33,9 @@ _ABOUT_DRAWING = ("m_lower", "m_upper")
 def theorem_4_1(setting: PrivateSamplingSetting) -> Condition:
     """k <= ε (δ/Δ)^{3/2} e^{-d/2} C^{-1/4} √n m^{-3/4} / (4√2): k rows are ε-DP for replacing one record of n."""
     found = THEOREM_4_1.condition(setting)
-    if setting.replace_one:
+    if not setting.not_4_1:
         return found
-    why = "Theorem 4.1 is stated for replacing one record; it says nothing about adding or removing one."
-    return replace(found, log_required=-math.inf, remedies=(), note=why)
+    return replace(found, log_required=-math.inf, remedies=(), note=f"Theorem 4.1 says nothing here: {setting.not_4_1}.")
 
 
 def bounded_ratio(setting: PrivateSamplingSetting) -> Condition:
@@ -127,7 +126,12 @@ def log_stability_epsilon(setting: PrivateSamplingSetting) -> float:
 
 def stability(setting: PrivateSamplingSetting) -> Condition | None:
     """k times the experimental, unpublished bound for one row is at most ε; only for S = the whole cube and p <= 16."""
-    if setting.p > LARGEST_WHOLE_CUBE or not setting.is_valid or is_degenerate(setting.floor, setting.ceiling):
+    if (
+        setting.p > LARGEST_WHOLE_CUBE
+        or not setting.cube
+        or not setting.is_valid
+        or is_degenerate(setting.floor, setting.ceiling)
+    ):
         return None
     bound = setting.logs.epsilon + setting.log_rows - log_stability_epsilon(setting)
     return Condition(

@@ -153,6 +153,22 @@ def test_no_unsalted_hash_of_private_rows_is_in_a_file() -> None:
     assert run.fingerprint == run.measured["fingerprint"] == one.fingerprint == mark
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("2026-01-01T12:00:00", "2026-01-01T12:00:00+00:00"), ("2026-01-01T12:00:00+05:00", "2026-01-01T07:00:00+00:00")],
+)
+def test_moments_are_read_in_utc(written: str, read: str) -> None:
+    """Pages compare them, and call them so."""
+    made = replace(kept(), measured={**MEASURED, "when": "2026-01-01T00:00:00+00:00"})
+    data = json.loads(archive_text([made], []))
+    data["runs"][0]["made"] = data["runs"][0]["record"]["measured"]["when"] = written
+    (found,), _, _ = read_archive(json.dumps(data))
+    assert found.measured is not None
+    assert (found.when, found.measured["when"]) == (read, read)
+    data["runs"][0]["made"] = "9999-12-31T23:00:00-05:00"
+    assert "no moment in UTC" in read_archive(json.dumps(data)).set_aside[0]
+
+
 def test_a_refuted_claim_stays_refuted() -> None:
     claim = Guarantee(float("inf"), 0.0, "replace_one", "nobody", ("x",), "published_but_wrong")
     assert Guarantee.from_dict(json.loads(json.dumps(claim.to_dict()))) == claim

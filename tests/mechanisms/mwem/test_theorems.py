@@ -40,6 +40,14 @@ def test_a_bound_of_half_of_all_rows_promises_little() -> None:
     assert found.headline.sentence.startswith("Private. A theorem promises little: with probability ")
 
 
+def test_the_card_says_whether_a_smaller_error_was_asked_for_or_one_that_says_nothing() -> None:
+    stats = DatasetStatistics(p=30, n=10**6, max_frequency=1e-6)
+    for accuracy, words in ((0.125, "the error that was asked for says nothing"), (0.05, "a smaller error was asked for")):
+        headline = verdict(stats, 10.0, degree=2, accuracy=accuracy).headline
+        assert headline.number == "± 0.879"
+        assert headline.sentence.endswith(f"is so close, but {words}.")
+
+
 def test_tables_of_categories_are_counted_by_their_cells() -> None:
     sizes = CAR.sizes
     assert sizes is not None

@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsyn.errors import ParameterError
+import dpsyn
+from dpsyn import PrivacySpec
+from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, theorem_4_1_log_epsilon
 from dpsyn.mechanisms.private_sampling.theorems import (
@@ -298,3 +301,22 @@ def test_conditions_on_the_box_name_the_numbers_that_they_show():
     assert math.exp(found["floor"].log_actual) == pytest.approx(2 * 0.25)
     assert "ceiling − floor" in found["ceiling"].label
     assert math.exp(found["ceiling"].log_actual) == pytest.approx(2.0 - 0.25)
+
+
+@pytest.mark.parametrize(("third", "cube"), [("x", True), ("z", False)])
+def test_theorem_4_1_certifies_where_every_column_is_a_bit_alone(third: str, cube: bool) -> None:
+    """As it does of a run: what is said to be private is what calibration certifies."""
+    columns = {"u": ("a", "b"), "v": tuple(sorted({"x", "y", third}))}
+    domain = dpsyn.Domain.of(dpsyn.Attribute(name, "categorical", values, public=True) for name, values in columns.items())
+    stats = dpsyn.DatasetStatistics(p=2 if cube else 4, n=10**7, max_frequency=0.3, sizes=domain.shape)
+    box: dict[str, Any] = {"degree": 1, "floor": 0.45, "ceiling": 1.5, "rows": 1, "reduced_space_size": 10}
+    found = dpsyn.feasibility(stats, PrivacySpec(1.0), **box).private_sampling
+    theorem = next(one for one in found.alternatives if one.key == "theorem_4_1")
+    assert (theorem.holds, found["rows_upper"].holds) == (cube, cube)
+    assert (found.facts["epsilon_certified"] < 1) is cube
+    config = dpsyn.PrivateSampling(**(box | {"reduced_space_size": 4}))
+    if cube:
+        assert config.calibrate(PrivacySpec(1.0), domain, n=10**7).guarantee.epsilon < 1
+    else:
+        with pytest.raises(CalibrationError, match=r"certifies ε = 1\.20"):
+            config.calibrate(PrivacySpec(1.0), domain, n=10**7)

@@ -21,6 +21,7 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     sigma_needed,
     with_run,
 )
+from dpsyn.notation import counted
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
 _ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
@@ -74,7 +75,12 @@ def show(explorer: Explorer) -> None:
         st.caption(
             f"All below holds if the smallest class has n / K = {largest:,} records: nobody has said how many it has."
         )
-    order = min(explorer.settings["order_of_mixture"], int(size))
+    asked = explorer.settings["order_of_mixture"]
+    order = min(asked, int(size))
+    if order < asked:
+        st.caption(
+            f"Your l = {asked:,} does not fit: the smallest class has {counted(int(size), 'record')}. Below l = {order:,}."
+        )
     shown = tuple(sorted({*orders, order}))
     sizes, epsilon = Sizes.stated(**facts), explorer.spec.epsilon
     with st.spinner("Accounting …"):

@@ -84,7 +84,7 @@ def at_p(setting: PrivateSamplingSetting, p: int, spread: Spread, *, log_n: floa
     at_n = setting.log_n if log_n is None else log_n
     least = max(-at_n, -p * LN2)
     share = least if spread == "ideal" else max(least, setting.log_max_frequency)
-    return replace(setting, p=p, log_n=at_n, log_max_frequency=min(share, 0.0))
+    return replace(setting, p=p, log_n=at_n, log_max_frequency=min(share, 0.0), cube=True)
 
 
 def column(setting: PrivateSamplingSetting, p: int, spread: Spread = "data") -> Column:
@@ -92,7 +92,7 @@ def column(setting: PrivateSamplingSetting, p: int, spread: Spread = "data") -> 
     endless = at_p(setting, p, spread, log_n=1e6)
     missing = missed_accuracy(endless)
     theorem = math.inf
-    if not why_not(setting, "theorem_4_1"):
+    if not why_not(endless, "theorem_4_1"):
         theorem = 2 * (setting.log_rows - endless.logs._replace(n=0.0).largest_rows_theorem_4_1)
     # ‖f‖∞ >= 1/n, so ‖f‖∞ <= Δ/2^p also asks for n >= 2^p/Δ.
     accurate = math.inf if missing else max(endless.logs.smallest_n, p * LN2 - setting.logs.ceiling)
