@@ -186,7 +186,7 @@ def answer(found: Feasibility, runs: Sequence[road.Offer], *, confirmed: bool) -
         sentence = f"{start} a theorem promises privacy and accuracy for {_listed([*map(_named, good)], 'and')}."
     best = road.best_of(runs)
     for error in filter(None, (road.error_in_words(run) for run in runs if run.name == best)):
-        sentence += f" Expected to do best on the Generator: {_named(title(best))} ({error})."
+        sentence += f" Likely best on the Generator: {_named(title(best))} ({error})."
     return sentence
 
 

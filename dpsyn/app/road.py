@@ -180,7 +180,7 @@ def _is_poor(offer: Offer) -> bool:
 def expected(offer: Offer) -> str:
     """What a run is expected to do, in a sentence; empty where nothing is known of it."""
     if offer.refused:
-        return f"With the Generator's settings: {offer.refused}."
+        return f"Generator: {offer.refused}."
     if offer.error is None:
         return ""
     of = "A run" if offer.rows is None else f"A run's {counted(offer.rows, 'row')} alone"

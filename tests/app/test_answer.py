@@ -20,7 +20,7 @@ RUNS = [
     Offer("private_sampling", "one row needs ε ≥ 2.08"),
     Offer("noisy_reweighting", error=(0.094, "or less from noise")),
 ]
-BEST = f"Expected to do best on the Generator: noisy reweighting (two-way error {percent(0.094)} or less from noise)."
+BEST = f"Likely best on the Generator: noisy reweighting (two-way error {percent(0.094)} or less from noise)."
 
 
 def verdicts(*names: str, epsilon: float = 1.0, **settings: float) -> Feasibility:

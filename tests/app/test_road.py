@@ -65,7 +65,7 @@ def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     assert not any(offer.impossible for offer in found.values())
     refused = offered(ASIA, 0.01)["dp_cda"]  # counts lose more than all rows
     assert refused.refused == "no run is possible at this ε and δ"
-    assert expected(refused) == "With the Generator's settings: no run is possible at this ε and δ."
+    assert expected(refused) == "Generator: no run is possible at this ε and δ."
     assert offered(table(1), 10.0)["dp_cda"].refused == "no run is possible for these columns"
     numbers = Domain.of([Attribute(name, "numeric", lower=0, upper=1, bins=4, public=True) for name in "xy"])
     full = dpsyn.Table(pd.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(0, 1, 40)}), numbers, "numbers")

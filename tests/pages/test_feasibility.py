@@ -131,7 +131,7 @@ def test_the_answer_stands_above_the_cards(open_page):
     said = [m.value for m in app.markdown]
     first = next(i for i, text in enumerate(said) if text.startswith("**With these settings no theorem promises accuracy"))
     assert first < said.index("## Private sampling")
-    assert "Expected to do best on the Generator: noisy reweighting (" in said[first]
+    assert "Likely best on the Generator: noisy reweighting (" in said[first]
     app.number_input(key="f_accuracy").set_value(0.113).run()
     said = [m.value for m in app.markdown]
     assert any(text.startswith("Private. A theorem promises little: with probability 0.5") for text in said)
@@ -146,10 +146,10 @@ def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
     found = {offer.name: offer for offer in offers(app.session_state["dataset"], dpsyn.PrivacySpec(1.0, 1e-5))}
     error, bound = found["noisy_reweighting"].error
     captions = [c.value for c in app.caption]
-    said = f"Expected to do best on the Generator: noisy reweighting (two-way error {percent(error)} {bound})."
+    said = f"Likely best on the Generator: noisy reweighting (two-way error {percent(error)} {bound})."
     assert any(m.value.endswith(f"{said}**") for m in app.markdown)  # and its card does not say it again
     assert not any(text.startswith(("A run:", "A run's")) for text in captions)
-    assert any(text.startswith("With the Generator's settings: one row needs") for text in captions)
+    assert any(text.startswith("Generator: one row needs") for text in captions)
     app.pills(key="f_data").set_value(["ADULT"]).run()
     assert not any(c.value.startswith("A run") for c in app.caption)
 

@@ -89,6 +89,7 @@ class FamilyNoise:
         statistics: |F|.
         l1, l2: sensitivities of the sums; as published 2|F| and nothing.
         deviation: standard deviation of the noise on a sum.
+        width: of the values that are summed: 1 for shares, 2 for signs.
     """
 
     family: str
@@ -96,15 +97,16 @@ class FamilyNoise:
     l1: float
     l2: float | None
     deviation: float
+    width: float
 
     @property
     def drowned_below(self) -> float:
-        """Up to this n the noise is larger than 1/√n, what sampling does: deviation/n = 1/√n at n = deviation²."""
-        return self.deviation**2
+        """Up to this n the noise is larger than 1/√n, the most that sampling moves an average of ±1: at(n) = 1/√n."""
+        return self.at(1) ** 2
 
     def at(self, n: float) -> float:
-        """Standard deviation of the noise on an average over n rows."""
-        return self.deviation / n
+        """Standard deviation of the noise on an average over n rows of values that are moved and stretched to ±1."""
+        return 2 / self.width * self.deviation / n
 
 
 def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[FamilyNoise]:
@@ -121,13 +123,13 @@ def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[F
         ("Walsh functions", walsh, float(walsh_sum_l1(bits, min(degree, bits))), 2.0),
         ("conjunctions", walsh, float(walsh - 1), 1.0),
     ]
-    found = [FamilyNoise(PUBLISHED, walsh, 2.0 * walsh, None, math.sqrt(2) * 2 * walsh / spec.epsilon)]
+    found = [FamilyNoise(PUBLISHED, walsh, 2.0 * walsh, None, math.sqrt(2) * 2 * walsh / spec.epsilon, 2.0)]
     for name, count, l1, step in families:
         l2 = math.sqrt(l1 * step)
         laplace = math.sqrt(2) * l1 / spec.epsilon
         deviation = l2 / math.sqrt(2 * zcdp_rho(spec.epsilon, spec.delta)) if spec.delta > 0 else laplace
-        found.append(FamilyNoise(name, count, l1, l2, deviation))
-    return sorted(found, key=lambda each: each.deviation)
+        found.append(FamilyNoise(name, count, l1, l2, deviation, step))
+    return sorted(found, key=lambda each: each.at(1))
 
 
 def draw_noise(
@@ -168,7 +170,7 @@ def draw_noise(
     if y_domain[1] > 0:
         layers = [*_layers.rules([(0.0, "1: not informative")], y_domain, labels_left=False), *layers]
     said = [_noise_words(each[0], count) for each, count in every]
-    chart, title = alt.layer(*layers), "Noise on one average against n"
+    chart, title = alt.layer(*layers), "Noise on one average, of ±1, against n"
     return _layers.finish(chart, title, said, legend_labels=labels, line_length=90, sliders=sliders)
 
 

@@ -37,8 +37,8 @@ def _noise(n: int, epsilon: float = 1.0, degree: int = 2, live: Mapping[str, Sli
     ratio = best.at(n) * n**0.5
     sliders = {key: len(slider.values) for key, slider in (live or {}).items()}
     return draw_noise(families, n, more, sliders, (_ROWS[0], _ROWS[-1])), (
-        f"At n = {n:,} the least noise is {short(best.at(n), 2)} on an average, {short(ratio, 2)} times the error of "
-        f"chance. They meet at n = {best.drowned_below:,.0f}."
+        f"At n = {n:,} the least noise is {short(best.at(n), 2)} on an average of ±1, {short(ratio, 2)} times the error "
+        f"of chance. They meet at n = {best.drowned_below:,.0f}."
     )
 
 
@@ -77,7 +77,7 @@ LESSONS = (
                 "Noise falls faster than chance",
                 "Replace one row: a share of n rows moves by at most 1/n, an average of ±1 values by 2/n. Noise of that "
                 "size divided by ε, more where many averages share it, hides everybody. Chance alone, who happened to be "
-                "asked, moves it by 1/√n. With enough rows privacy costs less than chance does anyway.",
+                "asked, moves the latter by up to 1/√n. With enough rows privacy costs less than chance does anyway.",
                 _noise,
                 (_AT, Slider("epsilon", "ε", _EPSILONS, 1.0, "epsilon")),
                 lab=_LAB | {"in_nr_view": "Noise"},

@@ -136,7 +136,7 @@ def columns_that_fit(domain: Domain, degree: int) -> list[str]:
 
 def _noise(bench: Bench) -> None:
     """Noise against n by family: it follows from the domain. How the budget is shared out stands on the Generator."""
-    caption = "One average of the data: what privacy costs it, and what chance does anyway."
+    caption = "One average of the data, stretched to ±1: what privacy costs it, and what chance does anyway."
     with panel("How much noise", reads_domain(bench.current), caption):
         n = _count("n (rows)", _ROWS, "in_nr_n", bench)
         degree = bench.config.degree
