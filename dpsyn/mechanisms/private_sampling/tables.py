@@ -268,9 +268,9 @@ ERRATA_TABLE_2 = (
 ERRATA_TABLE_3 = (
     "The last column is 2ᵖ instead of ⁴√2ᵖ. With ⁴√2ᵖ no row has its smallest m below its largest; the first p that does is "
     f"{first_consistent_p()}.",
-    "The smallest p for 1, 100 and 1,000 rows are 54, 69, 76, not 46, 68, 75.",
-    "Δ = 1 is infeasible: the LP needs Δ ≥ 1 + δ. With Δ = 5/4 the smallest p are 56, 71, 78, 85, but then only the uniform "
-    "density fits and the output ignores the data; Δ = 3/2 is a case that uses them.",
+    "At ε = 10 the smallest p for 1, 100 and 1,000 rows are 54, 69, 76, not 46, 68, 75.",
+    "Δ = 1 is infeasible: the LP needs Δ ≥ 1 + δ. With Δ = 5/4 the smallest p at ε = 10 are 56, 71, 78, 85, but then only "
+    "the uniform density fits and the output ignores the data; Δ = 3/2 is a case that uses them.",
     "Figure 1 shows the natural logarithm.",
 )
 

@@ -80,8 +80,8 @@ def show(explorer: Explorer) -> None:
     st.header("Three certificates for k rows", anchor=False)
     widgets.text_table(answers_table(certificate_answers(setting)))
     st.caption(
-        "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown and "
-        "never certifies."
+        "A release claims the bounded ratio where that is enough, and else Theorem 4.1, which holds in real arithmetic. The "
+        "stability bound is unpublished: it is shown and never certifies."
     )
     vary = widgets.pick("Vary", AXES, key="f_vary")
     show_chart(_lines(explorer, partial(certificates_info, vary=vary), "epsilon"), key="certificates")
