@@ -58,11 +58,9 @@ class Parquet:
             schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
         self.names, self.notes = usable(schema)
-        self.texts = {name for name in self.names if is_text(schema.field(name).type)}
-        kinds = [schema.field(name).type for name in self.names]
-        self._worded = [
-            name for name, kind in zip(self.names, kinds, strict=True) if is_text(getattr(kind, "value_type", kind))
-        ]
+        kinds = {name: schema.field(name).type for name in self.names}
+        self.texts = {name for name, kind in kinds.items() if is_text(kind)}
+        self._worded = [name for name, kind in kinds.items() if is_text(getattr(kind, "value_type", kind))]
 
     @cached_property
     def text_bytes(self) -> int:

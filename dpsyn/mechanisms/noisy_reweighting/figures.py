@@ -124,11 +124,11 @@ def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[F
         ("conjunctions", walsh, float(walsh - 1), 1.0),
     ]
     found = [FamilyNoise(PUBLISHED, walsh, 2.0 * walsh, None, math.sqrt(2) * 2 * walsh / spec.epsilon, 2.0)]
-    for name, count, l1, step in families:
-        l2 = math.sqrt(l1 * step)
+    for name, count, l1, width in families:
+        l2 = math.sqrt(l1 * width)
         laplace = math.sqrt(2) * l1 / spec.epsilon
         deviation = l2 / math.sqrt(2 * zcdp_rho(spec.epsilon, spec.delta)) if spec.delta > 0 else laplace
-        found.append(FamilyNoise(name, count, l1, l2, deviation, step))
+        found.append(FamilyNoise(name, count, l1, l2, deviation, width))
     return sorted(found, key=lambda each: each.at(1))
 
 

@@ -185,10 +185,10 @@ class PrivateSamplingSetting:
             change = {f"log_{parameter}": log_value}
         elif parameter == "reduced_space_size":
             change = {"log_m": log_value}
+        elif parameter == "p":  # so many bits
+            change = {"p": round(exp_of(log_value)), "cube": True}
         else:
             change = {parameter: nearest_float(log_value)}
-        if parameter == "p":  # so many bits
-            change = {"p": round(exp_of(log_value)), "cube": True}
         return replace(self, **change)
 
 
@@ -238,7 +238,7 @@ def sampling_setting(
         replace_one=spec.neighbouring == "replace_one",
         name=stats.name,
         whole_domain=whole_domain,
-        cube=all(size <= 2 for size in stats.sizes or ()),
+        cube=all(size == 2 for size in stats.sizes or ()),
     )
 
 
