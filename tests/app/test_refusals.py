@@ -9,7 +9,15 @@ from dpsyn.evaluation.experiments.summary import points_table, refusals
 def cell(value: float, repeat: int, status: str = "done", message: str = "") -> CellResult:
     done = ({"error": 1.0},) if status == "done" else ()
     return CellResult(
-        f"{value}{repeat}", "DP-CDA", "dp_cda", value, repeat, status, message, guarantee={"epsilon": 1.0}, measures=done
+        f"{value}{repeat}",
+        "DP-CDA",
+        "dp_cda",
+        value,
+        repeat,
+        status,
+        message,
+        guarantee={"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one"},
+        measures=done,
     )
 
 

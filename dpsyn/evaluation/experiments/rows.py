@@ -46,6 +46,7 @@ def rows_from_csv(text: str, domain: Domain) -> pd.DataFrame:
     Raises:
         DataError: a column is absent, or a cell is no value of the domain; the message names its row.
     """
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be as long as it likes
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
     except csv.Error as fault:

@@ -92,7 +92,7 @@ class CellResult:
         found |= {name: checks.number(name, getattr(self, name), 0.0) for name in ("seconds", "processor", "gigabytes")}
         found |= {name: checks.facts(name, getattr(self, name)) for name in ("asked", "guarantee", "settings")}
         for name, claim in (("asked", self.asked), ("guarantee", self.guarantee)):
-            if self.asked and self.guarantee:
+            if claim or (self.measures and name == "guarantee"):
                 checks.number(name, claim.get("epsilon"), 0.0)
                 checks.number(name, claim.get("delta"), 0.0)
                 checks.choice(name, claim.get("neighbouring"), get_args(Neighbouring))
@@ -102,6 +102,8 @@ class CellResult:
             {checks.text("measures", m, why): checks.number("measures", x, -most, most, why=why) for m, x in draw.items()}
             for draw in draws
         )
+        if self.measures and self.status != "done":
+            raise ParameterError("status", self.status, "'done' beside measures; no other run has rows to measure")
         for name, value in found.items():
             object.__setattr__(self, name, value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from dataclasses import replace
@@ -353,6 +354,17 @@ def test_cells_that_are_no_values_of_the_domain_are_refused(
     for cell in outside:
         with pytest.raises(DataError, match=r"row 2, column 'c': .* is no value of the domain"):
             rows_from_csv(f"c\n{inside}\n{cell}\n", domain)
+
+
+def test_a_cell_is_read_back_however_long_it_is() -> None:
+    """As in a process that has read no table yet."""
+    before = csv.field_size_limit(1000)
+    try:
+        domain = Domain.of([Attribute("c", "categorical", categories=("a" * 5000, "b"))])
+        rows = pd.DataFrame({"c": ["b", "a" * 5000]})
+        pd.testing.assert_frame_equal(rows_from_csv(rows_to_csv(rows, domain), domain), rows, check_dtype=False)
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_a_file_of_an_earlier_version_opens() -> None:

@@ -154,7 +154,7 @@ def test_an_experiment_that_was_cancelled_names_no_winner_where_a_system_is_miss
 def result(label: str, value: float, repeat: int, error: float, **further: Any) -> CellResult:
     measures = {"2-way error, mean": error, "range queries, mean error": error / 2, ACCURACY: 1 - error}
     name = "mst" if label == "A" else "aim"
-    claim = {"epsilon": value}
+    claim = {"epsilon": value, "delta": 0.0, "neighbouring": "replace_one"}
     return CellResult(
         f"{label}{value}{repeat}", label, name, value, repeat, "done", guarantee=claim, measures=(measures,), **further
     )

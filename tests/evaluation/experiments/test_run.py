@@ -259,7 +259,8 @@ ASKED = {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one"}
         *(("measures", wrong) for wrong in (None, {"e": 1.0}, [1.0], [{"e": "low"}], [{1: 1.0}], [{"\ud800": 1.0}])),
         *(("measures", [{"e": wrong}]) for wrong in (math.nan, math.inf, 1e155)),
         *((field, -1) for field in ("repeat", "seconds", "processor", "gigabytes")),
-        ("status", "well"),
+        *(("status", wrong) for wrong in ("well", "refused", "failed", "crashed")),
+        ("guarantee", {}),
         ("value", math.nan),
     ],
 )

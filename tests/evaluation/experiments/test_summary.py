@@ -15,7 +15,14 @@ from dpsyn.evaluation.experiments import CellResult, Point, crossings, results_f
 def result(repeat: int, numbers: list[float], value: float = 1.0, label: str = "a") -> CellResult:
     measures = tuple({"error": x} for x in numbers)
     return CellResult(
-        f"{label}{value}{repeat}", label, "m", value, repeat, "done", guarantee={"epsilon": 1.0}, measures=measures
+        f"{label}{value}{repeat}",
+        label,
+        "m",
+        value,
+        repeat,
+        "done",
+        guarantee={"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one"},
+        measures=measures,
     )
 
 
