@@ -332,7 +332,7 @@ def _numbers(report: Report) -> Finding | None:
         every = f"{kept} of {count}" if hidden else "Both" if kept == _TWO else f"All {kept}"
         said = "The column of numbers keeps its" if count == 1 else f"{every} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
-        torn = _values_off(told)
+        torn = _values_off(told) + _totals_off([each for each in told if each.total_off(fresh.get(each.column))])
         grade: Grade = "with care" if torn or off else "no fault seen"
         return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
@@ -352,6 +352,15 @@ def _values_off(columns: Sequence[ValueErrors]) -> str:
     where = f"{value} or less" if math.isinf(low) else f"{value} or more" if math.isinf(high) else value
     there = f"{rows:,} of {most.rows:,} values are {where}, {real:,} of {most.real_rows:,} real ones"
     return f" But of {quoted(most.column)} {there}."
+
+
+def _totals_off(columns: Sequence[ValueErrors]) -> str:
+    """The column whose mean is furthest from the real one, as a part of it, in words."""
+    if not columns:
+        return ""
+    most = max(columns, key=lambda column: abs(column.mean - column.real_mean) / max(abs(column.real_mean), 1e-300))
+    made = f"{most.written(most.mean)}, and {most.written(most.real_mean)} of the real ones"
+    return f" But the mean of {quoted(most.column)} is {made}: so are totals."
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:

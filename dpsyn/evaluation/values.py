@@ -34,6 +34,10 @@ there are so many."""
 _BY_CHANCE, _HIDES = 2.0, 0.25
 """Standard errors of the difference of two laws that are put down to chance, and the allowance above which a column has too
 few values to be judged by more than its law."""
+_FAR_TOTAL = 0.25
+"""Part of the real mean from which on the total is told to be off."""
+_LONGEST = 0.2
+"""Kurtosis, as a part of the rows, above which a few of them make the deviation."""
 _END, _FEW = 0.01, 30
 """Share of the values that is the lowest or the highest of them, and a number of them that is so, too."""
 _ERRORS = 3.0
@@ -166,6 +170,19 @@ class ValueErrors:
                 made = f"{short(self.deviation, 4)} synthetic"
                 found.append(f"the deviation is {short(self.real_deviation, 4)}, and {made}")
         return found
+
+    def total_off(self, fresh: ValueErrors | None = None) -> bool:
+        """Whether the mean of values that are hardly ever negative, and so their total, is off by a part of itself, and by
+        more than that of other real rows. A long tail stretches the deviation, beside which that is little; of a tail that
+        few real rows make nothing is said."""
+        if self.is_date or self.few or not self.real_quantiles or self.real_quantiles[0] < 0:
+            return False
+        if self.real_kurtosis > _LONGEST * self.real_rows:
+            return False
+        rows = math.hypot(1 / math.sqrt(self.real_rows), 1 / math.sqrt(self.rows))
+        wild = self.real_deviation if fresh is None else max(self.real_deviation, fresh.deviation)
+        allowed = _ERRORS * wild * rows + (0.0 if fresh is None else abs(fresh.mean - fresh.real_mean))
+        return abs(self.mean - self.real_mean) > max(_FAR_TOTAL * abs(self.real_mean), allowed)
 
     @property
     def _times(self) -> float:

@@ -41,6 +41,9 @@ _LOOKED_AT = 50_000
 """Rows by which bins are chosen without noise, at most."""
 _GRAINS = 400
 """Cuts between bins are looked for every so many parts of the rows."""
+_LEAST, _LEAST_SHARE, _TOO_FEW = 3.0, 0.3, -1e9
+"""A bin holds so many deviations of the noise, or this share of what bins hold on average, or counts as so bad: rows that
+noise adds to a far bin, which has few, move the mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +61,10 @@ class Bins:
     parts: Parts
 
     @classmethod
-    def of(cls, histogram: Histogram, parts: Parts) -> Bins:
-        """As many bins as the domain has, with the least variation of values and of ranks inside them."""
-        return cls.between(histogram, parts, _edges(parts, histogram))
+    def of(cls, histogram: Histogram, parts: Parts, deviation: float = 0.0) -> Bins:
+        """As many bins as the domain has, with the least variation of values and of ranks inside them, and with more rows in
+        each than noise of this deviation may bring."""
+        return cls.between(histogram, parts, _edges(parts, histogram, deviation))
 
     @classmethod
     def of_equal_width(cls, attribute: Attribute, position: int) -> Bins:
@@ -233,7 +237,9 @@ class Histograms:
             levels = column.grown(_counted(column, table), released, deviation)
             parts = column.parts(levels, known, deviation)
             bins[column.position] = (
-                Bins.between(column, parts, column.attribute.unit_edges) if self.fixed_bins else Bins.of(column, parts)
+                Bins.between(column, parts, column.attribute.unit_edges)
+                if self.fixed_bins
+                else Bins.of(column, parts, deviation)
             )
         return Encoding(self.domain, bins, deviation)
 
@@ -280,7 +286,7 @@ def _by_ranks(column: Histogram, parts: Parts, values: Floats) -> Parts | None:
     return Parts(edges[:-1], edges[1:], rows, np.zeros((5, 0)))
 
 
-def _edges(parts: Parts, histogram: Histogram) -> Floats:
+def _edges(parts: Parts, histogram: Histogram, deviation: float) -> Floats:
     """Edges of as many bins as there are of equal width, shape (bins + 1,).
 
     Least Σ over bins of the squared distances from the bin's mean, of the values and, four times as important, of their
@@ -323,6 +329,7 @@ def _edges(parts: Parts, histogram: Histogram) -> Floats:
         weight = mass[None] - mass[:, None]
         gain = ((first[None] - first[:, None]) ** 2 + (second[None] - second[:, None]) ** 2) / weight
     gain = np.where(weight > 0, gain, 0.0)
+    gain[weight < min(_LEAST * deviation / total, _LEAST_SHARE / bins)] = _TOO_FEW
     gain[np.tril_indices(len(at))] = -math.inf
     best, cuts = gain[0], []
     for _ in range(bins - 1):

@@ -595,6 +595,14 @@ def test_a_handful_of_rows_says_nothing_of_numbers() -> None:
         assert found[1].endswith(" 1 column with too few values cannot be judged.")
 
 
+def test_a_mean_that_is_far_off_beside_a_shape_that_is_kept_is_told() -> None:
+    tail = replace(column("x", 0.02), real_deviation=100.0, deviation=100.0, real_quantiles=(0.0,) * 5, real_mean=10.0)
+    near, far = replace(tail, mean=20.0), replace(tail, column="y", mean=30.0)
+    found = card(report(0.01, values=(near, far)))["numbers"]
+    assert found[0] == "with care"
+    assert found[1].endswith(" But the mean of 'y' is 30, and 10 of the real ones: so are totals.")
+
+
 def test_a_column_without_any_number_is_not_the_furthest() -> None:
     nan = float("nan")
     empty = replace(column("x", nan), real_rows=0, rows=0, wasserstein=nan)

@@ -113,6 +113,33 @@ def test_two_samples_with_long_tails_or_few_values_are_not_called_ruined(law: st
             assert found.few == (law == "hardly known")
 
 
+@pytest.mark.parametrize("rows", [1_500, 6_000])
+@pytest.mark.parametrize("law", [*TAILS, "pareto"])
+def test_the_total_of_other_real_rows_is_hardly_ever_said_to_be_off(law: str, rows: int):
+    random, off = np.random.default_rng(rows), 0
+    laws = {**TAILS, "pareto": lambda random, rows: 1 + random.pareto(1.1, rows)}  # which has no deviation
+    for _ in range(60):
+        real, other, fresh = of(SUM, *(laws[law](random, size) for size in (rows, rows, rows // 3)))
+        off += value_errors(real, other)[0].total_off(value_errors(real, fresh)[0])
+    assert off <= 3
+
+
+def test_a_total_that_a_long_tail_makes_half_as_large_again_is_told():
+    random = np.random.default_rng(8)
+    real, fresh, other = np.exp(1.5 * random.normal(size=(3, 6_000)))
+    other[random.random(6_000) < 0.006] = real.max()
+    found, beside = (value_errors(*of(SUM, real, each))[0] for each in (other, fresh))
+    assert found.mean > 1.4 * found.real_mean
+    assert found.total_off(beside)
+    assert not replace(found, mean=1.2 * found.real_mean).total_off(beside)
+    assert not replace(found, mean=1.2 * found.real_mean).total_off()
+    assert replace(found, mean=0.5 * found.real_mean).total_off(beside)
+    assert not found.total_off(replace(beside, mean=found.mean))
+    assert not found.total_off(replace(beside, deviation=20 * found.real_deviation))
+    for without in ({"is_date": True}, {"rows": 20}, {"real_quantiles": (-1.0, 0.0, 1.0, 2.0, 3.0)}, {"real_kurtosis": 2e3}):
+        assert not replace(found, **without).total_off(beside)
+
+
 def test_a_changed_law_with_long_tails_is_told():
     random = np.random.default_rng(5)
     real, other = np.exp(1.5 * random.normal(size=6_000)), np.exp(1.5 * random.normal(size=6_000))
