@@ -152,6 +152,12 @@ class CodedInPlace:
             raise DataError(f"{self.name!r}: {CHANGED}")
         return EqualRows(self.n, int(found["different"][0]), int(found["largest"][0]))
 
+    def empty(self, missing: Sequence[int]) -> int:
+        """How many rows have these codes, those of empty cells."""
+        every = range(len(self.columns))
+        where = " AND ".join(f"k{j} = {code}" for j, code in enumerate(missing))
+        return int(self.engine.ask(f"SELECT {COUNT} AS n FROM {self._source(every)} WHERE {where}")["n"][0].as_py())
+
     def different(self) -> tuple[Codes, Integers]:
         """See :class:`Rows`."""
         check_memory(self.name, self.equal_rows().distinct, len(self.columns) + 2)

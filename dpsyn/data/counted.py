@@ -20,7 +20,7 @@ from dpsyn.data._frames import as_series, fit_whole, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
 from dpsyn.data.infer import Column
-from dpsyn.data.read import Moved, check_memory
+from dpsyn.data.read import Moved, check_memory, empty_rows
 from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
@@ -232,6 +232,10 @@ class CountedTable(Shown):
             outside, between = (int(found[f"m{2 * j + k}"][0].as_py()) for k in (0, 1))
             moved[one.attribute.name] = Moved(outside, between)
         return moved
+
+    def empty_rows(self) -> tuple[str, ...]:
+        """A note on rows that are empty in all columns."""
+        return empty_rows(self.domain.attributes, self.n, lambda: self._own.empty([one.missing for one in self._cells]))
 
     def listed_notes(self, column: str) -> tuple[str, ...]:
         """Notes on how cells of a column are taken that were looked at one by one."""

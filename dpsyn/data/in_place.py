@@ -249,7 +249,7 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     if domain is not None:
         table = CountedTable.of(engine, domain.project(wanted), name)
         said = (note for attribute in table.domain.attributes for note in _said_of(table, attribute))
-        return replace(table, notes=(*notes, *left_out(names, domain.names), *said)), ()
+        return replace(table, notes=(*notes, *left_out(names, domain.names), *said, *table.empty_rows())), ()
     return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
 
 
@@ -294,7 +294,9 @@ def _inferred(
         return listed(engine, attribute, lambda values: pd.Series(parse(values), dtype=object))
 
     domain = Domain.of(one.attribute for one in columns.values())
-    return replace(CountedTable.of(engine, domain, title, texts), notes=(*notes, *more)), dropped
+    table = CountedTable.of(engine, domain, title, texts)
+    kept = table.project([name for name in domain.names if name not in dropped])
+    return replace(table, notes=(*notes, *more, *kept.empty_rows())), dropped
 
 
 def _different(engine: Engine, name: str, values: Callable[[Any], Any]) -> int:
@@ -354,7 +356,7 @@ def _of_text(path: Path, domain: Domain | None, name: str, columns: Sequence[str
     schema = pa.schema(kinds)
     engine = Kept(_Batches(path, schema, rows), schema, path.name)
     table = CountedTable.of(engine, rows.domain, name, ready)
-    return _TextTable(**vars(replace(table, notes=rows.notes)), path=path, _moved=rows.moved)
+    return _TextTable(**vars(replace(table, notes=(*rows.notes, *table.empty_rows()))), path=path, _moved=rows.moved)
 
 
 class _Batches:

@@ -32,6 +32,7 @@ from dpsyn.data.read import (
     Wide,
     check_choices,
     chosen_columns,
+    empty_rows,
     fitted_column,
     inferred_columns,
     is_stream,
@@ -120,7 +121,7 @@ def file_statistics(
         if head != PARQUET and place.name.lower().endswith(PARQUET_NAMES):
             raise parquet_only_in_name(place.name)
         source, plans, notes = _of_parquet(job) if head == PARQUET else _of_text(job)
-        counts = _count(source, plans, job)
+        counts, empty = _count(source, plans, job)
     except OSError as error:
         raise unreadable(place, error) from error
     attributes = [attribute for attribute, _ in plans]
@@ -132,7 +133,8 @@ def file_statistics(
         sizes=tuple(attribute.size for attribute in attributes),
         name=stem(place.name),
     )
-    return FileStatistics(statistics, Domain.of(attributes), (*notes, *_said(plans)))
+    told = empty_rows(attributes, counts.rows, lambda: empty)
+    return FileStatistics(statistics, Domain.of(attributes), (*notes, *_said(plans), *told))
 
 
 def _quiet(step: str, share: float) -> None:
@@ -378,19 +380,26 @@ def _counter(source: Delimited | Parquet, name: str, job: _Job) -> Callable[[Cal
     return count
 
 
-def _count(source: Delimited | Parquet, plans: Sequence[Plan], job: _Job) -> RowCounts:
-    """Encode all rows and count equal ones."""
+def _count(source: Delimited | Parquet, plans: Sequence[Plan], job: _Job) -> tuple[RowCounts, int]:
+    """Encode all rows and count equal ones, and those with the last code of every column."""
     sizes = [attribute.size for attribute, _ in plans]
+    empty = 0
 
     def keys() -> Iterator[Sequence[Any]]:
+        nonlocal empty
         for share, batch in source.batches([source.names.index(attribute.name) for attribute, _ in plans]):
             job.tell("counting equal rows", 0.5 + share / 2)
-            yield packed([encode(array) for (_, encode), array in zip(plans, batch, strict=True)], sizes)
+            codes = [encode(array) for (_, encode), array in zip(plans, batch, strict=True)]
+            rows = np.arange(len(codes[0]))
+            for one, size in zip(codes, sizes, strict=True):
+                rows = rows[one[rows] == size - 1]
+            empty += len(rows)
+            yield packed(codes, sizes)
 
     counts = count_rows(keys(), job.memory_limit)
     if counts.rows != source.rows:
         raise DataError(CHANGED)
-    return counts
+    return counts, empty
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from dpsyn.dates import local_moments, timed
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.memory import available_memory, within_memory
-from dpsyn.notation import gigabytes
+from dpsyn.notation import counted, gigabytes
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def _fitted(
     found = [fit(attribute) for attribute in domain.attributes]
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
     more = (note for column in found for note in (*column.notes, *_moved(column)))
-    return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
+    return _noted(frame, domain, name, (*notes, *left_out(present, domain.names), *more), ())
 
 
 def fitted_column(attribute: Attribute, column: pd.Series[Any], fit: Fit = fit_whole) -> Column:
@@ -419,7 +419,30 @@ def _inferred(
     found, dropped, more = inferred_columns(wanted, infer, wide, named=named)
     domain = Domain.of(column.attribute for column in found)
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
-    return Table(frame, domain, name, (*notes, *more)), dropped
+    return _noted(frame, domain, name, (*notes, *more), dropped)
+
+
+def _noted(frame: pd.DataFrame, domain: Domain, name: str, notes: tuple[str, ...], dropped: tuple[str, ...]) -> Found:
+    kept = [attribute for attribute in domain.attributes if attribute.name not in dropped]
+
+    def empty() -> int:
+        rows = np.arange(len(frame))
+        for attribute in kept:
+            rows = rows[frame[attribute.name].iloc[rows].isna().to_numpy()]
+        return len(rows)
+
+    return Table(frame, domain, name, (*notes, *empty_rows(kept, len(frame), empty))), dropped
+
+
+def empty_rows(attributes: Sequence[Attribute], rows: int, count: Callable[[], int]) -> tuple[str, ...]:
+    """A note on rows that are empty in all of several columns, as lines of separators alone are (blank lines are no rows).
+
+    ``count`` is asked for their number where each of the columns may be empty.
+    """
+    empty = count() if len(attributes) > 1 and all(attribute.missing for attribute in attributes) else 0
+    said = f"{counted(empty, 'row')} of {rows:,} {'is' if empty == 1 else 'are'} empty in all columns that were read"
+    todo = "If they are none, such as those below the table of a spreadsheet, delete them from the data."
+    return (f"{said}, and count as rows. {todo}",) if empty else ()
 
 
 def inferred_columns(

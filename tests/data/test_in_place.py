@@ -1002,3 +1002,26 @@ def test_numbers_close_to_zero_are_told_apart_where_they_are_listed(tmp_path: Pa
     pd.DataFrame({"x": [1e-20] * 2 + [2e-20] * 5}).to_parquet(path)
     domain = dpsyn.Domain.of([dpsyn.Attribute("x", "categorical", (1e-20, 2e-20))])
     assert dpsyn.read_table(path, domain=domain, in_place=True).loaded().codes[:, 0].tolist() == [0, 0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("blank", [",,,", '"","","",""', " , ,NA,"])
+def test_rows_that_are_empty_in_all_columns_are_told_however_they_come(tmp_path: Path, blank: str) -> None:
+    """Spreadsheets write lines of separators alone below a table."""
+    text, kept = tmp_path / "t.csv", tmp_path / "t.parquet"
+    lines = [f"P{i:03},{20 + i % 50}.5,{'MF'[i % 2]},2020-01-{1 + i % 28:02}" for i in range(100)]
+    text.write_text("\n".join(["id,age,sex,day", *lines[:50], ",,X,", *lines[50:], *[blank] * 50]) + "\n")
+    frame = pd.read_csv(text, skipinitialspace=True)
+    frame.assign(day=pd.to_datetime(frame["day"])).to_parquet(kept)
+    told = "50 rows of 151 are empty in all columns that were read, and count as rows."
+    domain = dpsyn.read_table(text).domain.confirmed()
+    for known in (None, domain):
+        found = [dpsyn.read_table(one, domain=known) for one in (text, kept, pd.read_parquet(kept))]
+        found += [dpsyn.read_table(one, domain=known, in_place=True) for one in (text, kept)]
+        found += [dpsyn.read_table(duckdb.read_parquet(str(kept)), domain=known)]
+        for table in (*found, file_statistics(text, domain=known), file_statistics(kept, domain=known)):
+            assert [note.startswith(told) for note in table.notes if "empty in all" in note] == [True]
+        assert all(table.domain.names == ("age", "sex", "day") for table in found)
+    for known in (None, domain.project(["age"])):  # of one column, empty cells are no more than that
+        for way in (False, True):
+            notes = dpsyn.read_table(text, domain=known, columns=["age"], in_place=way).notes
+            assert not any("empty in all" in note for note in notes)
