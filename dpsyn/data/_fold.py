@@ -40,7 +40,7 @@ from dpsyn.dates import days, local_moments, timed, written_as_numbers
 from dpsyn.errors import DataError
 from dpsyn.units import fineness
 
-CHANGED = "the file changed while it was read; read it again when nobody writes to it"
+CHANGED = "the data changed while it was read; read it again when nobody writes to it"
 
 Mask = npt.NDArray[np.bool_]
 Counter = Callable[[Callable[[Any], Any]], int]

@@ -692,6 +692,27 @@ def test_rows_that_change_while_they_are_counted_are_refused():
             CONFIGS["mst"].calibrate(PrivacySpec(1.0), domain, counted.n)(None, counted)
 
 
+@pytest.mark.parametrize(
+    "change", ["INSERT INTO people FROM t LIMIT 1", "INSERT INTO people FROM t", "DELETE FROM people WHERE age = 40"]
+)
+@pytest.mark.parametrize("columns", [["age"], ["word", "flag"], ["age", "word", "flag", "many"]])
+def test_a_table_with_more_or_fewer_rows_than_were_opened_is_refused(columns, change):
+    """By mechanisms on rows as by those on counts: noise was made for the rows that there were."""
+    connection = duckdb.connect()
+    connection.register("t", rows().select(["age", "word", "flag", "many"]))
+    connection.execute("CREATE TABLE people AS FROM t")
+    counted = dpsyn.read_table(connection.sql("FROM people"), domain=DOMAIN.project(columns))
+    n = counted.loaded().n
+    made = [
+        config.calibrate(PrivacySpec(1.0, 1e-5), counted.domain, n)
+        for config in (dpsyn.LocalPerturbation(), dpsyn.DPMix(), dpsyn.RandomProjection(), dpsyn.MWEM(rounds=2))
+    ]
+    connection.execute(change)
+    for read in (counted.loaded, *(lambda one=one: one(None, counted) for one in made)):
+        with pytest.raises(DataError, match="the data changed while it was read"):
+            read()
+
+
 def test_a_text_file_that_is_another_by_now_is_refused(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text(CSV_OF_MANY)
