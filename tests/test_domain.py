@@ -4,7 +4,7 @@ import datetime
 import decimal
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.domain import Attribute, Domain, listed
-from dpsyn.errors import DomainError
+from dpsyn.errors import DomainError, ParameterError
 
 WRITABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 NAMES = st.text(WRITABLE, min_size=1, max_size=8)
@@ -549,6 +549,39 @@ def test_an_attribute_is_changed_by_its_name():
         both.replace("a", name="b")
     assert both.replace("a", name="c").names == ("c", "b")
     assert both.replace(secret, missing=True)["b"] == replace(secret, missing=True)
+
+
+X = Attribute("x", "numeric", lower=0, upper=1, bins=3)
+DAYS = Attribute("x", "date", lower=0, upper=90)
+FIELDS: list[tuple[str, Attribute, Any]] = [
+    ("name", X, "y"),
+    ("kind", Attribute("x", "categorical", (0, 1)), "truth"),
+    ("categories", Attribute("x", "categorical", ("a", "b")), ("b", "a")),
+    ("categories", Attribute("x", "categorical", (0, 1)), (False, True)),
+    ("lower", X, -1),
+    ("upper", X, 2),
+    ("unit", X, 0.3),
+    ("unit", replace(X, unit=0.3), 0.5),
+    ("bins", X, 4),
+    ("integer", X, True),
+    ("missing", X, True),
+    ("public", X, True),
+    ("keep", DAYS, ("month",)),
+    ("keep", replace(DAYS, keep=("weekday",)), ("month",)),
+]
+
+
+def test_codes_stay_what_they_are_where_nothing_but_what_is_known_differs():
+    """Tables keep their codes then."""
+    assert {field for field, _, _ in FIELDS} == {field.name for field in fields(Attribute)}
+    for field, one, value in FIELDS:
+        other = replace(one, **{field: value})
+        for a, b in ((one, other), (other, one)):
+            assert a.encodes_as(b) is (field == "public"), field
+            assert a.encodes_as(replace(b, public=not b.public)) is (field == "public"), field
+        assert one.encodes_as(replace(one))
+    with pytest.raises(ParameterError, match="an attribute"):
+        X.encodes_as("x")
 
 
 def test_a_column_of_categories_has_no_edges():

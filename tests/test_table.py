@@ -3,6 +3,7 @@ from __future__ import annotations
 import decimal
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -222,6 +223,18 @@ def test_columns_of_arrow_are_what_their_cells_are_or_refused(cells: pa.Array, c
             Table(frame, domain)
     else:
         assert Table(frame, domain).codes[:, 0].tolist() == codes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"unit": 0.3}, {"unit": 0.25}, {"integer": True}, {"lower": -1}, {"upper": 2}, {"bins": 4}, {"missing": True}],
+)
+def test_another_domain_counts_rows_as_a_new_table_does(change: dict[str, Any]) -> None:
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 101), "k": [0, 1] * 50 + [1]})
+    attributes = [Attribute("x", "numeric", lower=0, upper=1, bins=3), Attribute("k", "truth", (0, 1))]
+    domain = Domain.of(attributes)
+    for before, after in ((domain, domain.replace("x", **change)), (domain.replace("x", **change), domain)):
+        np.testing.assert_array_equal(Table(frame, before).with_domain(after).codes, Table(frame, after).codes)
 
 
 def test_a_table_that_is_being_made_has_no_frame_yet() -> None:
