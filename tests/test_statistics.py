@@ -64,6 +64,23 @@ def test_keys_tell_rows_apart_that_differ_in_any_one_column(bits: int, columns: 
         assert len(np.unique(row_keys(codes[[0, 1, 2 + j]], [2**bits] * columns))) == 2
 
 
+@pytest.mark.parametrize("where", ["first", "last", "first and last", "all"])
+@pytest.mark.parametrize("columns", [63, 140, 200, 400])
+@pytest.mark.parametrize("largest", [2, 3, 1000])
+def test_keys_of_wide_tables_are_equal_where_rows_are(largest: int, columns: int, where: str) -> None:
+    """Renumbered many times; rows differ in 12 columns at one end, at both, or in all, and every fourth is a copy."""
+    random = np.random.default_rng(columns)
+    sizes = random.integers(2, largest + 1, columns)
+    codes = random.integers(0, sizes, (400, columns))
+    kept = {"first": slice(12, None), "last": slice(-12), "first and last": slice(12, -12), "all": slice(0)}[where]
+    codes[:, kept] = codes[0, kept]
+    codes[::4] = codes[1::4]
+    number, times = np.unique(codes, axis=0, return_inverse=True, return_counts=True)[1:]
+    keys = np.unique(row_keys(codes.astype(np.int32), sizes.tolist()), return_inverse=True)[1]
+    assert len(set(zip(keys.tolist(), number.ravel().tolist(), strict=True))) == keys.max() + 1 == len(times)
+    assert EqualRows.of(codes.astype(np.int32), sizes.tolist()) == EqualRows(400, len(times), times.max())
+
+
 def test_keys_are_numbers_of_mixed_radix() -> None:
     codes = np.array([[1, 2, 3], [0, 0, 0], [0, 1, 2]], dtype=np.int32)
     assert row_keys(codes, (2, 3, 4)).tolist() == [23, 0, 6]
