@@ -219,6 +219,16 @@ def test_what_tests_attain_by_hand():
     assert high == pytest.approx([1.0, 0.7, 0.2])
 
 
+@pytest.mark.parametrize("lengths", [(100, 10_000), (10_000, 100), (300, 400)])
+def test_what_tests_attain_is_as_sure_as_the_fewer_scores_are(lengths: tuple[int, int]):
+    scores = tuple(np.random.default_rng(0).random(length) for length in lengths)
+    sure = math.sqrt(math.log(80) / (2 * min(lengths)))
+    assert TradeOff.of(scores, 0.95).margin == pytest.approx(sure)
+    found = audit_scores(scores, scores, confidence=0.95)
+    assert found.trade_off.margin >= sure
+    assert found.epsilon <= found.largest
+
+
 def test_the_attained_curve_of_laplace_noise_is_what_the_claim_allows():
     found = audit(laplace(0), laplace(1), generator=np.random.default_rng(1), claim=1.0, runs=40_000)
     alpha = np.linspace(0, 1, 51)

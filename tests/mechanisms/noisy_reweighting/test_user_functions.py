@@ -90,6 +90,17 @@ def test_rows_that_come_in_blocks_count_once(block: int, monkeypatch: pytest.Mon
     assert family.sums(codes).tolist() == codes.sum(axis=0).tolist()
 
 
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_every_one_of_millions_of_rows_counts(tabulated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that differ from the others stand at the end."""
+    if not tabulated:
+        monkeypatch.setattr(user_functions, "TABULATED_AT_MOST", 0)
+    codes = np.zeros((2**22 + 7, 1), dtype=np.int32)
+    codes[-5:] = 1
+    family = FunctionFamily([first, lambda codes: 1.0 - codes[:, 0]], (2,), unit=1.0)
+    assert family.sums(codes).tolist() == [5, 2**22 + 2]
+
+
 @pytest.mark.parametrize(("pairs", "replaced"), [(3, (8, 22)), (2, (9, 29))])
 def test_pairs_of_rows_say_what_a_replaced_row_moves_and_ranges_where_there_are_too_many(
     pairs: int, replaced: tuple[int, int], monkeypatch: pytest.MonkeyPatch
