@@ -121,6 +121,23 @@ def test_no_neighbour_costs_more_than_was_asked_for(
     assert claim.delta == (0.0 if mechanism.calibrated()["accounting"] == "pure" else delta)
 
 
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
+def test_noise_grows_without_an_end_as_epsilon_shrinks(
+    name: str, settings: dict[str, Any], epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scales far beyond 2³², of choices too."""
+    remember_fits(monkeypatch)
+    table, spec = table_of(frame_of(BITS)), dpsyn.PrivacySpec(epsilon)
+    mechanism = config_class(name)(rows=3, **SETTINGS.get(name, {}), **settings).calibrate(spec, table.domain, table.n)
+    assert isinstance(mechanism, OnCategories)
+    calls, _ = run(mechanism, table)
+    assert calls
+    others = neighbours(table.frame, BITS, "replace_one")
+    worst = max(part_spent(mechanism, calls, run(mechanism, table_of(other))[0]) for other in others)
+    assert TIGHT < worst <= 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_said_of_a_secret_number_of_rows(name: str) -> None:
     table = table_of(frame_of(MIXED))
@@ -148,11 +165,15 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
 
 
 def special_tables(neighbouring: str) -> list[dpsyn.Table]:
-    """Beside a column of one value nothing is off, all is alike, all depends, or some do; a secret n is from 1 to many."""
+    """Beside a column of one value nothing is off, all is alike, all depends, some do, or some columns have one value, too.
+
+    A secret n is from 1 to many.
+    """
     every = pd.DataFrame(list(product(*BITS.values())), columns=list(BITS)).assign(alike=0)
     corners = [every.iloc[[at] * 8] for at in (0, 7)]
     spread = every.iloc[np.random.default_rng(3).integers(0, 8, 8)]
     some = [every.iloc[[*at, *at]] for at in ((0, 1, 6, 7), (0, 2, 5, 7), (0, 3, 4, 7), (0, 3, 5, 6))]
+    some += [every.iloc[[*at, *at]] for at in ((0, 1, 2, 3), (2, 3, 6, 7), (0, 2, 4, 6), (4, 4, 4, 5))]
     frames = [every, *corners, spread, every.iloc[[0, 0, 0, 0, 7, 7, 7, 7]], *some]
     if neighbouring == "add_remove":
         frames += [
