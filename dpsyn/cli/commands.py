@@ -24,6 +24,7 @@ from dpsyn.cli.reading import (
     names_in,
     needs_target,
     note_doubts,
+    note_empty_texts,
     note_formulas,
     note_unconfirmed,
     read,
@@ -378,6 +379,8 @@ def generate(
                     note(f"whoever read the rows stopped before the last one, so {record} was not kept; -o FILE keeps both")
                 raise
         note_formulas(release.rows, guarded=guard)
+        if ending not in PARQUET:
+            note_empty_texts(table.domain)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
         say_json({"written": written, **release.record()})

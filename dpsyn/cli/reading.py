@@ -191,6 +191,16 @@ def note_formulas(rows: pd.DataFrame, *, guarded: bool) -> None:
         remark("some text would be run by a spreadsheet as a formula; --guard writes it after an apostrophe in a CSV or TSV")
 
 
+def note_empty_texts(domain: Domain) -> None:
+    """Say which columns tell an empty text from an empty cell, which a text file does not."""
+    for attribute in domain.attributes:
+        if attribute.missing and "" in attribute.categories:
+            name = quoted(attribute.name)
+            remark(
+                f"column {name}: an empty text and a missing value are both an empty cell here; -o NAME.parquet keeps both"
+            )
+
+
 def note_unconfirmed(domain: Domain, file: str, schema: str | None) -> None:
     """Say of which columns nobody confirmed the domain as public, and what to do."""
     if not domain.warning:

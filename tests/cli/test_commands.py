@@ -1023,6 +1023,20 @@ def test_bounds_that_are_called_public_and_are_those_of_the_rows_are_named(here:
     assert "smallest or the largest" not in run("schema", "leute.csv", "-o", "open.json").stderr
 
 
+def test_an_empty_text_beside_a_missing_value_is_told_of_where_the_file_does_not_hold_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    attributes = [dpsyn.Attribute(name, "categorical", ("", "nuts"), missing=name == "a", public=True) for name in "ab"]
+    Path("s.json").write_text(json.dumps(dpsyn.Domain.of(attributes).to_dict()))
+    pd.DataFrame({"a": ["", "nuts", None, ""] * 20, "b": ["", "nuts"] * 40}).to_parquet("t.parquet")
+    quick = ["--schema", "s.json", *(word for word in QUICK if word != "-q")]
+    said = run("generate", "t.parquet", "-o", "rows.csv", *quick).stderr
+    assert "column 'a': an empty text and a missing value are both an empty cell here" in said
+    assert "column 'b'" not in said
+    assert "an empty text" not in run("generate", "t.parquet", "-o", "both.parquet", *quick).stderr
+
+
 def test_text_that_a_spreadsheet_would_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,b\n" + "=1+1,x\nplain,y\n" * 40)
