@@ -41,7 +41,7 @@ _LOOKED_AT = 50_000
 """Rows by which bins are chosen without noise, at most."""
 _GRAINS = 400
 """Cuts between bins are looked for every so many parts of the rows."""
-_LEAST, _LEAST_SHARE, _TOO_FEW = 3.0, 0.3, -1e9
+_LEAST, _LEAST_SHARE, _TOO_FEW = 2.0, 0.3, -1e9
 """A bin holds so many deviations of the noise, or this share of what bins hold on average, or counts as so bad: rows that
 noise adds to a far bin, which has few, move the mean."""
 
