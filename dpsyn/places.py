@@ -1,13 +1,18 @@
-"""Where the files are that are no modules: the app's pages, the bundled data, the documents; and how files are written."""
+"""Where files are that are no modules: app pages, bundled data, documents; and how files are written, or locked."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 _BUNDLE = Path(__file__).parent / "bundle"
 HOME = _BUNDLE if _BUNDLE.is_dir() else Path(__file__).parents[1]
@@ -43,3 +48,16 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
     finally:
         for part in beside.values():
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the file locked, and hold it; it is made if it is not there. Where it cannot be
+    written, or the system or the file system has no locks, nothing is waited for."""
+    with ExitStack() as held:
+        with suppress(OSError, AttributeError):
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            held.callback(os.close, file)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open too
+        yield

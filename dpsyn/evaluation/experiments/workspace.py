@@ -6,6 +6,7 @@ owner has anyway; the rows themselves are never written.
     releases/<key>.json                      an export of one release
     experiments/<key>/experiment.json        an export of one experiment, without results
     experiments/<key>/results/<cell>.json    the result of one cell
+    dpsyn.lock                               empty; locked by whoever changes anything
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -45,12 +47,15 @@ from dpsyn.evaluation.experiments.rows import rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.memory import within_memory
 from dpsyn.notation import counted
-from dpsyn.places import write_whole
+from dpsyn.places import locked, write_whole
 from dpsyn.schema import checked, read_json
 
 T = TypeVar("T")
 _SQLITE, _SQLITE_VERSION = "dpsyn.sqlite", 1
 """What earlier versions kept everything in."""
+_LOCK = "dpsyn.lock"
+_CHANGES: dict[str, threading.Lock] = {}
+"""By folder, held by whichever visit of this process changes it."""
 _PLACES: Mapping[type, Mapping[str, tuple[str | int, ...]]] = {
     MadeRelease: {"name": ("runs", 0, "label"), "measured": ("runs", 0, "record", "measured")},
     Experiment: {
@@ -66,7 +71,8 @@ class Workspace:
     """Releases and experiments in a folder.
 
     Every file is written beside its place and then moved there in one step: a process that dies loses nothing that was kept,
-    and visits on one folder never see half a file. Methods raise :class:`~dpsyn.errors.WorkspaceError` where the folder
+    and visits on one folder never see half a file. They change it one after the other: those of one process always, those of
+    several where the file system has locks. Methods raise :class:`~dpsyn.errors.WorkspaceError` where the folder
     cannot be read or written any more.
 
     Args:
@@ -132,15 +138,18 @@ class Workspace:
         With what it was ``before`` it is changed: of all else stays what another visit has made of it.
         """
         path = self._path(thing)
-        with self._there():
+        text = (
+            archive_text([thing], []) if isinstance(thing, MadeRelease) else archive_text([], [replace(thing, results={})])
+        )
+        with self._alone():
             if isinstance(thing, MadeRelease):
-                return _write(path, _changed(path, archive_text([thing], []), thing, before))
+                return _write(path, _changed(path, text, thing, before))
             (path.parent / "results").mkdir(parents=True, exist_ok=True)
-            _write(path, _changed(path, archive_text([], [replace(thing, results={})]), thing, before))
+            _write(path, _changed(path, text, thing, before))
             known = before.results if isinstance(before, Experiment) else {}
             for key, result in thing.results.items():
                 if known.get(key) is not result:
-                    self.add_result(thing, result)
+                    _add_result(path, result)
 
     def add_result(self, experiment: Experiment, result: CellResult) -> bool:
         """Keep the result of one cell of an experiment, in place of an earlier one of the same cell.
@@ -149,17 +158,13 @@ class Workspace:
         """
         path = self._path(checks.instance("experiment", experiment, Experiment, "an experiment"))
         checks.instance("result", result, CellResult, "the result of a cell")
-        with self._there():
-            with suppress(FileNotFoundError):
-                if path.exists():
-                    _write(path.parent / "results" / f"{result.key}.json", json.dumps(result.to_dict()))
-                    return True
-            return False
+        with self._alone():
+            return _add_result(path, result)
 
     def remove(self, thing: MadeRelease | Experiment) -> None:
         """Forget it."""
         path = self._path(thing)
-        with self._there():
+        with self._alone():
             path.unlink(missing_ok=True)
             if isinstance(thing, Experiment):
                 shutil.rmtree(path.parent, ignore_errors=True)
@@ -178,6 +183,21 @@ class Workspace:
             yield
         except OSError as fault:
             raise WorkspaceError(f"{self.folder} cannot be read or written any more ({fault.strerror})") from fault
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """As :meth:`_there`, while nobody else changes anything. It cannot be nested."""
+        changes = _CHANGES.setdefault(os.path.realpath(self.folder), threading.Lock())
+        with self._there(), changes, locked(self.folder / _LOCK):
+            yield
+
+
+def _add_result(path: Path, result: CellResult) -> bool:
+    with suppress(FileNotFoundError):
+        if path.exists():
+            _write(path.parent / "results" / f"{result.key}.json", json.dumps(result.to_dict()))
+            return True
+    return False
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,7 +6,10 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from dpsyn.data.samples import load_sample
 from dpsyn.errors import DataError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace, read_archive
 from dpsyn.evaluation.experiments.archive import Archive, archive_text
+from dpsyn.evaluation.experiments.workspace import _write
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments.fakes import result_of
@@ -291,6 +295,63 @@ def test_a_change_leaves_what_another_visit_has_changed(tmp_path: Path) -> None:
     path.unlink()
     workspace.keep(measured, made)
     assert [run.name for run in workspace.read().releases] == [made.name]
+
+
+SLOWLY = """
+import sys, time
+from dataclasses import replace
+from dpsyn.evaluation.experiments import Workspace, workspace
+
+def slowly(path, text, write=workspace._write):
+    print("changing", flush=True)
+    time.sleep(0.3)
+    write(path, text)
+
+folder = Workspace(sys.argv[1])
+(made,) = folder.read().releases
+workspace._write = slowly
+folder.keep(replace(made, name="the best"), made)
+"""
+
+
+def check_both_changes(workspace: Workspace) -> None:
+    (found,) = workspace.read().releases
+    assert found.name == "the best"
+    assert found.measured is not None
+
+
+def test_of_changes_by_two_processes_at_the_same_moment_none_is_lost(tmp_path: Path) -> None:
+    workspace, made = Workspace(tmp_path), kept()
+    workspace.keep(made)
+    with subprocess.Popen([sys.executable, "-c", SLOWLY, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "changing\n"
+        workspace.keep(replace(made, measured=MEASURED), made)
+    assert other.returncode == 0
+    check_both_changes(workspace)
+
+
+def test_of_changes_by_two_threads_none_is_lost_where_there_are_no_file_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, made, changing = Workspace(tmp_path), kept(), threading.Event()
+    (tmp_path / "dpsyn.lock").mkdir()  # so that it cannot be opened
+    workspace.keep(made)
+
+    def slowly(path: Path, text: str) -> None:
+        changing.set()
+        time.sleep(0.1)
+        _write(path, text)
+
+    monkeypatch.setattr("dpsyn.evaluation.experiments.workspace._write", slowly)
+    other = threading.Thread(
+        target=Workspace(tmp_path / "releases" / "..").keep, args=(replace(made, name="the best"), made)
+    )
+    other.start()
+    assert changing.wait(20)
+    workspace.keep(replace(made, measured=MEASURED), made)
+    other.join()
+    check_both_changes(workspace)
 
 
 def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
