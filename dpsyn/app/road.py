@@ -147,6 +147,8 @@ def long_wait(mechanism: Mechanism, unknown: str = "") -> str:
 def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """The three, and in a closed group the field; and what would help where the best of all is poor."""
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
+    if any(offer.error is not None and "from noise" in offer.error[1] for offer in found):
+        st.caption("Errors from noise are not all: bins, and relations that noise hides, add to them.")
     if any(offer.name == best and _is_poor(offer) for offer in found):
         fewer = ", a larger ε or fewer columns" if found[0].way == "two-way" else " or a larger ε"
         st.caption(f"Even the smallest error to expect may be large: more rows{fewer} would help.")

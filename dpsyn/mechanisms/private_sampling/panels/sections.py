@@ -46,6 +46,7 @@ from dpsyn.mechanisms.private_sampling.panels.controls import (
 )
 from dpsyn.mechanisms.private_sampling.panels.privacy import show_privacy
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
+from dpsyn.notation import counted
 
 _MOST_VALUES = 200
 
@@ -222,7 +223,7 @@ def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], 
     show_figure(draw_hypercube(hypercube_info(run, settings.floor, settings.ceiling)), key="is_cube")
     shrinkage = run.matched(settings.floor, settings.ceiling).shrinkage
     same = not many and set(names) == set(settings.columns)
-    of = "as for the histogram" if same else f"the histogram has the {len(settings.columns)} columns chosen above"
+    of = "as for the histogram" if same else f"the histogram has the {counted(len(settings.columns), 'column')} chosen above"
     st.caption(f"λ = {shrinkage:.4f} for {'these columns' if same else 'these columns alone, each as one bit'}; {of}.")
     return chosen, run
 
