@@ -105,7 +105,10 @@ def _typed() -> Chosen:
     share = right.number_input(
         "‖fₙ‖∞ (largest share of equal rows)", 1e-15, 1.0, 0.001, format="%.3g", key="f_max", bind="query-params"
     )
-    return Chosen(DatasetStatistics(int(p), int(n), max(float(share), 1 / int(n), 2.0 ** -int(p)), name="typed in"), False)
+    least = max(1 / int(n), 2.0 ** -int(p))
+    if share < least:
+        st.caption(f"‖fₙ‖∞ is at least 1/n and 2⁻ᵖ: {widgets.number(least)} is taken.")
+    return Chosen(DatasetStatistics(int(p), int(n), max(float(share), least), name="typed in"), False)
 
 
 def show_verdicts(explorer: Explorer) -> None:

@@ -63,7 +63,9 @@ def test_typed_in_statistics(open_page):
     assert metric(app, "Bits") == "10,000"
     assert app.table[0].value["Required"].str.contains("10[⁰¹²³⁴⁵⁶⁷⁸⁹]{3}").any()
     assert [m.label.split(",")[0] for m in app.metric][:2] == ["Rows", "Bits of a row"]  # nobody knows the columns
+    assert not [caption for caption in app.caption if "is taken" in caption.value]
     app.number_input(key="f_p").set_value(1).run()
+    assert [caption for caption in app.caption if caption.value.endswith("at least 1/n and 2⁻ᵖ: 0.5 is taken.")]
     assert metric(app, "Commonest row").startswith("50")  # of the rows of one bit, half are equal at least
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.feature_map import changed_by_noise
-from dpsyn.notation import short
+from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
@@ -137,7 +137,7 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
 
 
 def _balanced(setting: MixingSetting) -> str:
-    return f"if the smallest class holds n/K = {setting.sizes.smallest:,} records"
+    return f"if the smallest class holds n/K = {counted(setting.sizes.smallest, 'record')}"
 
 
 def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
