@@ -91,18 +91,18 @@ class CellResult:
         found |= {"repeat": checks.whole("repeat", self.repeat, 0)}
         found |= {name: checks.number(name, getattr(self, name), 0.0) for name in ("seconds", "processor", "gigabytes")}
         found |= {name: checks.facts(name, getattr(self, name)) for name in ("asked", "guarantee", "settings")}
-        for name, claim in (("asked", self.asked), ("guarantee", self.guarantee)):
-            if claim or (self.measures and name == "guarantee"):
-                checks.number(name, claim.get("epsilon"), 0.0)
-                checks.number(name, claim.get("delta"), 0.0)
-                checks.choice(name, claim.get("neighbouring"), get_args(Neighbouring))
         why, most = "numbers by their names, for every draw", checks.LARGEST_SCALE  # their squares are summed
         draws = [checks.mapping("measures", draw, why) for draw in checks.items("measures", self.measures, why)]
         found["measures"] = tuple(
             {checks.text("measures", m, why): checks.number("measures", x, -most, most, why=why) for m, x in draw.items()}
             for draw in draws
         )
-        if self.measures and self.status != "done":
+        for name, claim in (("asked", self.asked), ("guarantee", self.guarantee)):
+            if claim or (found["measures"] and name == "guarantee"):
+                checks.number(name, claim.get("epsilon"), 0.0)
+                checks.number(name, claim.get("delta"), 0.0)
+                checks.choice(name, claim.get("neighbouring"), get_args(Neighbouring))
+        if found["measures"] and self.status != "done":
             raise ParameterError("status", self.status, "'done' beside measures; no other run has rows to measure")
         for name, value in found.items():
             object.__setattr__(self, name, value)
