@@ -103,7 +103,12 @@ class ValueErrors:
     @property
     def chance(self) -> float:
         """The largest difference of two laws that is put down to chance, as far as there are values on both sides."""
-        return _BY_CHANCE * math.sqrt(1 / max(self.real_rows, 1) + 1 / max(self.rows, 1))
+        return _BY_CHANCE * self._error
+
+    @property
+    def _error(self) -> float:
+        """Standard error of the difference of two means, in deviations of the values."""
+        return math.sqrt(1 / max(self.real_rows, 1) + 1 / max(self.rows, 1))
 
     @property
     def few(self) -> bool:
@@ -155,8 +160,7 @@ class ValueErrors:
     def _moments(self, fresh: ValueErrors | None) -> list[str]:
         """A mean or a deviation that is far off, in words."""
         found = []
-        rows = math.hypot(1 / math.sqrt(self.real_rows), 1 / math.sqrt(self.rows))
-        apart = max(self.real_deviation, self.deviation) * rows
+        apart = max(self.real_deviation, self.deviation) * self._error
         allowed = max(_ERRORS * apart, 0.0 if fresh is None else abs(fresh.mean - fresh.real_mean))
         if abs(self.mean - self.real_mean) > _FAR_MEAN * self.real_deviation + allowed:
             found.append(f"the mean is {self.written(self.real_mean)}, and {self.written(self.mean)} synthetic")
@@ -166,7 +170,7 @@ class ValueErrors:
         if high > low:
             far = _FAR_DEVIATION * (1.0 if fresh is None else fresh._times) * low / high
             # Chance moves the variance of a sample by √(kurtosis - 1) over the root of its rows, in parts of it.
-            if 1 - far * far > _ERRORS * math.sqrt(max(kurtosis - 1, 0.0)) * rows:
+            if 1 - far * far > _ERRORS * math.sqrt(max(kurtosis - 1, 0.0)) * self._error:
                 made = f"{short(self.deviation, 4)} synthetic"
                 found.append(f"the deviation is {short(self.real_deviation, 4)}, and {made}")
         return found
@@ -179,9 +183,8 @@ class ValueErrors:
             return False
         if self.real_kurtosis > _LONGEST * self.real_rows:
             return False
-        rows = math.hypot(1 / math.sqrt(self.real_rows), 1 / math.sqrt(self.rows))
         wild = self.real_deviation if fresh is None else max(self.real_deviation, fresh.deviation)
-        allowed = _ERRORS * wild * rows + (0.0 if fresh is None else abs(fresh.mean - fresh.real_mean))
+        allowed = _ERRORS * wild * self._error + (0.0 if fresh is None else abs(fresh.mean - fresh.real_mean))
         return abs(self.mean - self.real_mean) > max(_FAR_TOTAL * abs(self.real_mean), allowed)
 
     @property
