@@ -283,15 +283,12 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     numbers and truth values that are written so, in a column whose categories are not all texts.
     """
     if attribute.is_binned:
-        return _fit_binned(attribute, column)
+        return _fit_binned(attribute, _blanks_missing(attribute, column))
     if isinstance(column.dtype, pd.CategoricalDtype):
         column, _ = _of_plain_categories(attribute.name, column)
         column = column if set(column.cat.categories) <= set(attribute.categories) else column.astype(object)
     known = set(attribute.categories)
-    if attribute.missing and "" not in known and not pd.api.types.is_numeric_dtype(column.dtype):
-        nested = pd.api.types.is_object_dtype(column.dtype)  # perhaps: an array in a cell cannot be compared
-        blank = column.map(lambda cell: isinstance(cell, str) and cell == "").astype(bool) if nested else column == ""
-        column = column.mask(blank)
+    column = _blanks_missing(attribute, column)
     texts = [isinstance(category, str) for category in attribute.categories]
     if not pd.api.types.is_object_dtype(column) and (
         all(texts) if isinstance(column.dtype, pd.StringDtype) else not any(texts)
@@ -334,12 +331,20 @@ def fit_whole(attribute: Attribute, column: pd.Series[Any]) -> Column:
     return found or Column(fit_typed(attribute, column), attribute, texts_told(attribute, column))
 
 
+def _blanks_missing(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
+    """Empty texts are missing values where there may be some, and no category is empty."""
+    if not attribute.missing or "" in attribute.categories or pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    nested = pd.api.types.is_object_dtype(column.dtype)  # perhaps: an array in a cell cannot be compared
+    return column.mask(
+        column.map(lambda cell: isinstance(cell, str) and cell == "").astype(bool) if nested else column == ""
+    )
+
+
 def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
     numeric = pd.api.types.is_numeric_dtype(column.dtype)
     if numeric or (attribute.kind == "numeric" and not pd.api.types.is_object_dtype(column.dtype)):
         return column
-    if attribute.missing and isinstance(column.dtype, pd.StringDtype):
-        column = column.mask(column == "")
     values = pd.Series(floats(column) if attribute.kind == "numeric" else local_moments(column), name=column.name)
     return column if (values.isna() & column.notna()).any() else values
 

@@ -24,6 +24,7 @@ _EXCLUSIVE = ("exclusiveMinimum", "exclusiveMaximum")
 """Truth values in earlier drafts of JSON Schema, as "nullable" is in OpenAPI 3.0."""
 _OF_NUMBERS = ("minimum", "maximum", *_EXCLUSIVE, "multipleOf")
 _OF_DAYS = ("formatMinimum", "formatMaximum")
+_OF_TEXTS = ("minLength", "maxLength", "pattern", "format", *_OF_DAYS)
 _TYPES = {"null": type(None), "boolean": bool, "string": str, "array": list, "object": Mapping}
 _APART = "what is said of it in parts was not put together"
 _SHORT = {
@@ -223,8 +224,8 @@ def _of_values(lists: Sequence[Sequence[Any]], types: Sequence[Any] | None, word
     there = tuple(value for value in fit if value is not None)
     left_out = listed("null" if value is None else shown(value) for value in out)
     notes = (f"of its values those are left out that its type excludes: {left_out}",) if out else ()
-    bounds = _OF_NUMBERS if any(map(_is_number, there)) else ()
-    unused = _not_used(word for word in words if word in bounds)
+    tests = (*_OF_NUMBERS * any(map(_is_number, there)), *_OF_TEXTS * any(isinstance(value, str) for value in there))
+    unused = _not_used(word for word in words if word in tests)
     return Said("categorical", there, missing=True if None in fit else None, notes=(*notes, *unused))
 
 

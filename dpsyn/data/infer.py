@@ -67,8 +67,6 @@ COMMA_AND_THREE = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _NINES = re.compile("-?99+")
 _NO_DAY = re.compile(r"9999-\d\d-\d\d|\d\d99-12-31|\d\d00-01-01|0001-01-01|1899-12-3[01]|1970-01-01")
 _BINS = 10
-_DIGITS = 17
-"""As many as a double has at most where it is written in full."""
 Locate = Callable[[int], int]
 """The line of a text file on which a row starts; rows count from 0, lines from 1."""
 
@@ -517,9 +515,10 @@ def _alike(attribute: Attribute, words: Words, values: npt.NDArray[np.object_]) 
 
 
 def respelt(attribute: Attribute, texts: Any, values: Sequence[Any] | npt.NDArray[np.object_]) -> tuple[str, ...]:
-    """A note on a text that looks like a code, and was taken as a category that is a number."""
-    codes = matches(texts, LEADING_ZERO) | matches(texts, CODE_LIKE)
-    for i in np.flatnonzero(codes).tolist():
+    """A note on a text that looks like a code, or that double precision does not hold, and was taken as a number."""
+    odd = matches(texts, LEADING_ZERO) | matches(texts, CODE_LIKE) | matches(texts, LONG)
+    odd |= matches(texts, NOT_ZERO) & np.array([value == 0 for value in values], dtype=bool)
+    for i in np.flatnonzero(odd).tolist():
         if values[i] is not None and not isinstance(values[i], str):
             text = texts[i].as_py()
             return (f"Column {quoted(attribute.name)}: {quoted(text)} was read as the category {quoted(values[i])}.",)
@@ -535,11 +534,8 @@ def _number(text: str) -> float:
 
 
 def _is_written(text: str, number: float) -> bool:
-    """Whether a text that double precision takes for a number is one way to write it, and not that of a number beside it."""
-    exact = Decimal(text)
-    if exact == Decimal(repr(number)):
-        return True
-    return number != math.floor(number) and len(exact.as_tuple().digits) <= _DIGITS
+    """Whether a text that double precision takes for a number writes it, and not a whole number beside it."""
+    return abs(number) < EXACT or Decimal(text) == Decimal(repr(number))
 
 
 def _refuse(attribute: Attribute, words: Words, bad: npt.NDArray[np.bool_], why: str, todo: str, locate: Locate) -> NoReturn:

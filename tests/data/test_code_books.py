@@ -460,6 +460,11 @@ UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
         Attribute("x", "categorical", (0, 1, 30)),
         ["what 'maximum' says of it is not used"],
     ),
+    "texts and tests": (
+        node(enum=["ab", "c"], minLength=2, maximum=20, allOf=[{"pattern": "^a"}]),
+        Attribute("x", "categorical", ("ab", "c")),
+        ["what 'pattern' says of it is not used", "what 'minLength' says of it is not used"],
+    ),
     "parts beside": (
         node(**WHOLE, anyOf=[{"multipleOf": 3}, {"multipleOf": 5}]),
         DIGITS,

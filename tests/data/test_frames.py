@@ -378,9 +378,10 @@ def test_categories_of_other_types_are_the_same_texts_under_the_domain_that_they
     assert read_table(frame, domain=first.domain).codes.tolist() == first.codes.tolist()
 
 
-def test_empty_texts_among_dates_are_empty_under_the_domain_that_they_gave() -> None:
-    frame = pd.DataFrame({"d": ["2020-01-01", "", "2020-03-05"] * 10})
-    first = read_table(frame)
+@pytest.mark.parametrize("first_day", ["2020-01-01", datetime.date(2020, 1, 1)])
+def test_empty_texts_among_dates_are_empty_under_the_domain_that_they_gave(first_day: Any) -> None:
+    frame = pd.DataFrame({"d": pd.Series([first_day, "", "2020-03-05"] * 10, dtype=object)})
+    first = read_table(pd.DataFrame({"d": ["2020-01-01", "", "2020-03-05"] * 10}))
     assert first.domain["d"].kind == "date"
     again = read_table(frame, domain=first.domain)
     assert again.codes.tolist() == first.codes.tolist()

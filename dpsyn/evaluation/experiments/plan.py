@@ -165,7 +165,7 @@ class Grid:
                     raise ParameterError("configs", [same, label], "settings that differ; these come to the same runs")
 
     def _varies(self, config: Config) -> bool:
-        return self.vary in {"epsilon", "n", *(f.name for f in fields(config))}
+        return self.vary in {"epsilon", "n", *config.axes}
 
     def counts_at(self, label: str, value: float) -> Sequence[float]:
         """The values at which a run counts: its cell's own, or all where the mechanism has no setting that varies."""

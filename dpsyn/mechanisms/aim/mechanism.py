@@ -14,7 +14,6 @@ from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
-from dpsyn.notation import counted
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -77,12 +76,12 @@ class AIM(Categories):
         domain, n, stage, budget = self._begun(spec, domain, n)
         if len(domain) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored in every round"
-            raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
+            raise ParameterError("columns", len(domain), allowed)
         require_memory("model_cells", self.model_cells, _BYTES * self.model_cells)
-        require_memory("domain", f"{len(domain)} columns", _BYTES_A_COUNT * contingency_cells(domain.shape, 2))
+        require_memory("columns", len(domain), _BYTES_A_COUNT * contingency_cells(domain.shape, 2))
         widest = max(domain.shape)
         squared = "The laws of a column and itself are of its values squared: take fewer bins"
-        require_memory("domain", f"a column of {widest:,} values", _BYTES_A_COUNT * widest**2, detail=squared)
+        require_memory("values of a column", widest, _BYTES_A_COUNT * widest**2, detail=squared)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return AIMMechanism(self, spec, domain, n, guarantee, stage, budget)
 

@@ -13,7 +13,6 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
-from dpsyn.notation import counted
 from dpsyn.privacy.budget import SingleRelease, single_release
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -66,8 +65,8 @@ class Contingency(Categories):
         sparse = self.cells == "present" or (self.cells == "auto" and spec.delta > 0 and domain.size > _FEW_CELLS)
         if not sparse:
             if domain.size > MOST_CELLS:
-                allowed = f'at most {MOST_CELLS:,} possible rows, or δ > 0 and cells="present"'
-                raise ParameterError("domain", f"{counted(domain.size)} rows", allowed)
+                allowed = f'at most {MOST_CELLS:,}, or δ > 0 and cells="present"'
+                raise ParameterError("possible rows", domain.size, allowed)
             release = single_release(left, moved)
             delta = spec.delta if release.noise == "gaussian" else 0.0
             guarantee = claimed(spec, stage, release.source, delta)

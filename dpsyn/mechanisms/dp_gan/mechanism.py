@@ -88,7 +88,7 @@ class DPGAN(Categories):
         if spec.delta == 0:
             raise CalibrationError("DP-GAN adds Gaussian noise, which needs delta > 0")
         codes = sum(domain.shape)
-        require_memory("domain", f"{codes:,} codes", 8 * (8 * parameters(codes) + 16 * _MADE * codes), detail="Fewer bins")
+        require_memory("codes of the domain", codes, 8 * (8 * parameters(codes) + 16 * _MADE * codes), detail="Fewer bins")
         counts = gaussian_multiplier(_COUNT_SHARE * left.epsilon, left.delta, 1, tolerance=1e-6)
         steps = (MixedClass(self.sampling_rate, self.sampling_rate, self.steps),)
         beside = Part("remove", 1.0, 1, counts)

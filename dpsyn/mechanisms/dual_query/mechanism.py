@@ -78,7 +78,7 @@ class DualQuery(Categories):
         domain, n, stage, budget = self._begun(spec, domain, n)
         cells = contingency_cells(domain.shape, 2)
         if cells > _MOST_QUERIES:
-            raise ParameterError("domain", f"{cells:,} cells of tables of two columns", f"at most {_MOST_QUERIES:,}")
+            raise ParameterError("cells of tables of two columns", cells, f"at most {_MOST_QUERIES:,}")
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return DualQueryMechanism(self, spec, domain, n, guarantee, stage, budget)
 

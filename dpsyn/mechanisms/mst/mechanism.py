@@ -61,7 +61,7 @@ class MST(Categories):
             raise ParameterError(
                 "domain", f"{counted(len(domain))} columns", f"at most {MOST_COLUMNS}: all pairs are scored"
             )
-        require_memory("domain", f"{len(domain)} columns", _BYTES * most_cells(domain))
+        require_memory("columns", len(domain), _BYTES * most_cells(domain))
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return MSTMechanism(self, spec, domain, n, guarantee, stage, budget)
 

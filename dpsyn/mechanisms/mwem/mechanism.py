@@ -17,7 +17,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import DEGREE, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.mwem.theorems import best_rounds
-from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -169,7 +168,7 @@ class MWEM(Categories):
         most, why = (MOST_NOISY, "adds noise to") if self.start_share else (MOST_POINTS, "keeps a weight for")
         if domain.size > most:
             allowed = f"at most {most:,}, because MWEM {why} each. Leave out columns or bins"
-            raise ParameterError("domain", f"{counted(domain.size)} possible rows", allowed)
+            raise ParameterError("possible rows", domain.size, allowed)
         queries = Queries(domain.shape, min(self.degree, len(domain)))
         rounds = self.rounds or ROUNDS_A_COLUMN * len(domain)
         if self.rounds is None and self.measured == "cells" and spec.neighbouring == "replace_one":

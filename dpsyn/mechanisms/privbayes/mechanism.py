@@ -16,7 +16,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score
-from dpsyn.notation import counted
 from dpsyn.privacy.dependence import check_rows, r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -86,7 +85,7 @@ class PrivBayes(Categories):
         parents = next((p for p in range(self.parents, 0, -1) if candidates(len(domain), p) <= _MOST_CANDIDATES), 0)
         if not parents:
             allowed = f"so few that at most {_MOST_CANDIDATES:,} pairs of a column and a parent are to be scored"
-            raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
+            raise ParameterError("columns", len(domain), allowed)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return PrivBayesMechanism(self, spec, domain, n, guarantee, stage, budget, parents)
 

@@ -16,7 +16,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import TABLES_ARE_PUBLIC, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
-from dpsyn.notation import counted
 from dpsyn.privacy.dependence import check_rows, r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -92,8 +91,8 @@ class PrivSyn(Categories):
         check_rows(spec, n)
         if len(domain) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored"
-            raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
-        require_memory("domain", f"{len(domain)} columns", _BYTES * contingency_cells(domain.shape, 2))
+            raise ParameterError("columns", len(domain), allowed)
+        require_memory("columns", len(domain), _BYTES * contingency_cells(domain.shape, 2))
         named = [] if isinstance(self.selection, str) else self.selection
         columns = tuple(dict.fromkeys(tuple(sorted(map(domain.index, names))) for names in named))
         cells = sum(math.prod(domain.shape[j] for j in table) for table in columns)

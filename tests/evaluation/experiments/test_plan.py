@@ -17,9 +17,11 @@ from dpsyn.evaluation.experiments import Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.run import _some_rows
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.dp_gan import DPGAN
 from dpsyn.mechanisms.mwem import MWEM
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.privsyn import PrivSyn
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -69,6 +71,13 @@ def test_a_setting_of_some_mechanisms_varies_for_those() -> None:
     assert found == {("cda", 2), ("cda", 8), ("nr", None)}
     alike = [c.key for c in grid.cells() if c.label == "nr"]
     assert len(set(alike)) == 1
+
+
+def test_a_setting_of_the_same_name_and_another_meaning_does_not_vary() -> None:
+    for name, other, own in (("steps", NoisyReweighting(), DPGAN()), ("rounds", PrivSyn(), MWEM())):
+        grid = Grid({"other": other, "own": own}, SPEC, vary=name, values=(100, 300), repeats=1)
+        assert [getattr(c.config, name) for c in grid.cells() if c.label == "other"] == [getattr(other, name)] * 2
+        assert [getattr(c.config, name) for c in grid.cells() if c.label == "own"] == [100, 300]
 
 
 def test_plain_data_and_back() -> None:

@@ -183,5 +183,5 @@ def test_noise_that_no_whole_number_carries_is_refused(seed: int | None) -> None
 def test_a_column_of_very_many_bins_is_refused_before_the_noise() -> None:
     wide = dpsyn.Attribute("x", "numeric", lower=0, upper=1, bins=100_000, public=True)
     narrow = dpsyn.Attribute("y", "truth", (0, 1), public=True)
-    with pytest.raises(TooLargeError, match="a column of 100,000 values"):
+    with pytest.raises(TooLargeError, match="values of a column = 100000"):
         dpsyn.AIM(histogram_share=0.0).calibrate(dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.Domain.of([wide, narrow]), 100)
