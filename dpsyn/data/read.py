@@ -17,7 +17,7 @@ from pandas.api.types import infer_dtype
 
 from dpsyn import checks
 from dpsyn.attribute import Attribute
-from dpsyn.data._delimited import SEPARATORS, Batch, Delimited
+from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_whole, infer_typed, unicode_only, zones_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
@@ -153,20 +153,6 @@ def read_all(
     text = Delimited(look(lambda: io.BytesIO(data)), tabs=tabs, known=known)
     _check_size(title, 0, len(text.names), most)
     return _from_text(text, domain, title, columns, wide, most)
-
-
-def announced(data: bytes) -> tuple[int, int, int]:
-    """Rows and columns of a file as it says itself, before it is read, and bytes of its texts; a text says nothing of its
-    rows, which count as 0, and its texts are all that it holds.
-
-    Raises:
-        DataError: it is Parquet, and damaged or of values that cannot be used.
-    """
-    if data[:4] == PARQUET:
-        file = Parquet(data)
-        return file.rows, len(file.names), file.text_bytes
-    first_line = data.lstrip().partition(b"\n")[0]
-    return 0, 1 + max(first_line.count(separator.encode()) for separator in SEPARATORS), len(data)
 
 
 def _check_size(title: str, rows: int, columns: int, most: tuple[int, int] | None) -> None:

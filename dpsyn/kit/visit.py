@@ -219,7 +219,7 @@ def use_upload(data: bytes, name: str) -> None:
         _take_upload({}, reading.read(data, name, most, quietly))
         return
     if job() is not None:
-        raise DataError("a file of this size is read in the background, where something runs: wait for it, or cancel it")
+        raise DataError("this file is read in the background, where something runs: wait for it, or cancel it")
     done = {"done": _take_upload}
     set_job(jobs.start("dpsyn.kit.reading:read", label=f"Reading {name}", context=done, data=data, name=name, most=most))
 
