@@ -120,15 +120,16 @@ def test_the_first_queries_are_drawn_evenly_and_a_negation_is_to_be_avoided(monk
         assert (literals.tolist(), wanted.tolist(), weights.tolist()) == ([every[at % 112]], [at < 112], [4000])
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 1e-8, 1e-13])
 @pytest.mark.parametrize(("counted", "taken"), [(-5, 1), (0, 1), (700, 700), (10**15, 10**12)])
-def test_a_noisy_number_of_rows_is_one_that_there_can_be(counted, taken):
+def test_a_noisy_number_of_rows_is_one_that_there_can_be(counted, taken, epsilon):
     class Told(Exact):
         def discrete_laplace(self, values, scale):
             return np.full_like(values, counted)
 
     noise = Told()
     config = dpsyn.DualQuery(rows=5, rounds=2, samples=1)
-    made = config.calibrate(dpsyn.PrivacySpec(1.0, 0.0, "add_remove"), ASIA.domain, ASIA.n)
+    made = config.calibrate(dpsyn.PrivacySpec(epsilon, 0.0, "add_remove"), ASIA.domain, ASIA.n)
     _, diagnostics = made._run(noise, ASIA, lambda step, share: None)
     assert diagnostics["model"].rows == taken
     (call,) = noise.calls
