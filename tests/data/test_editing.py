@@ -151,6 +151,16 @@ def test_a_date_can_become_categories_and_back():
     assert (back["born"].kind, editor_lines(full, back).at[0, "lower"]) == ("date", "1999-12-31")
 
 
+def test_a_unit_that_is_read_off_the_rows_is_not_public_even_if_the_bounds_are():
+    halves = read_table(b"x\n1.5\n2\n3.5\n9.5\n").with_domain(
+        Domain.of([Attribute("x", "categorical", (1.5, 2.0, 3.5, 9.5))])
+    )
+    known = halves.with_domain(halves.domain.confirmed())
+    changes = {"kind": "numeric", "lower": "0", "upper": "10", "source": "code book"}
+    found = edited_domain(edit(known, "x", **changes), halves, known.domain)["x"]
+    assert (found.kind, found.unit, found.public) == ("numeric", 0.5, False)
+
+
 @pytest.mark.parametrize(
     ("column", "changes"),
     [

@@ -219,6 +219,25 @@ def test_all_that_a_run_learns_of_a_neighbour_is_what_the_noise_is_for(
 
 
 @pytest.mark.parametrize("neighbouring", BOTH)
+@pytest.mark.parametrize("rows", [1, 2, 30])
+@pytest.mark.parametrize("rate", [0.01, 0.3])
+def test_every_step_picks_by_the_rate_that_sigma_is_calibrated_for(
+    neighbouring: Any, rows: int, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[tuple[Any, ...]] = []
+
+    def watched(one: Any, vectors: Any, rate: float, norm: float, add_noise: Any, random: Any) -> np.ndarray:
+        handed.append((vectors.toarray().tolist(), rate, norm))
+        return np.zeros(parameters(7))
+
+    monkeypatch.setattr(module, "noisy_sum", watched)
+    few = dpsyn.Table(FRAME.head(rows), DOMAIN)
+    mechanism = calibrated(neighbouring, n=rows, steps=3, sampling_rate=rate, clip_norm=0.7)
+    mechanism._run(NoiseSource(np.random.default_rng(0)), few, no_progress)
+    assert handed == [(COLUMNS.vectors(few.codes).toarray().tolist(), rate, 0.7)] * 3
+
+
+@pytest.mark.parametrize("neighbouring", BOTH)
 @pytest.mark.parametrize(("steps", "rate"), [(200, 0.02), (40, 0.3), (3, 1.0)])
 def test_sigma_by_another_accountant(neighbouring: Any, steps: int, rate: float) -> None:
     """dp_accounting's Gaussian under Poisson sampling, composed with the counts: of the same pairs, by another grid."""
