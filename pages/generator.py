@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road, state
+from dpsyn.app import road, share, state
 from dpsyn.app.releases import (
     csv_guard,
     diagnostics_table,
@@ -100,6 +100,7 @@ def settings() -> None:
         show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     if pressed:
+        share.keep_settings_of_run()
         road.make(current, config.title, seed, "dpsyn.mechanisms.base:run", mechanism=mechanism, seed=seed)
         st.rerun()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import SAMPLES
-from tests.pages.conftest import ROOT, confirm, finish_job, press, quiet
+from tests.pages.conftest import ROOT, confirm, finish_job, other_rows, press, quiet
 
 
 def at(page: str, **query: str | list[str]) -> AppTest:
@@ -161,6 +162,21 @@ def test_generator_and_comparison_say_what_a_reload_does():
     assert any("Reloading the page deletes it: download" in caption.value for caption in app.caption)
     app = app.switch_page("comparison.py").run()
     assert any("Reloading the page deletes" in caption.value for caption in app.caption)
+
+
+def test_the_link_to_rows_holds_the_settings_that_made_them():
+    asked = {"mechanism": "Noisy reweighting", "epsilon": "10", "degree": "1"}
+    app = finish_job(at("generator", data="car", **asked).button(key="run").click().run())
+    app.session_state["share"] = True
+    address = next(block.value for block in app.run().code if block.value.startswith(("http", "?")))
+    said = {name: texts[-1] for name, texts in parse_qs(address.partition("?")[2]).items()}
+    assert asked.items() <= said.items()
+    app = other_rows(app)
+    app.session_state["epsilon"] = 1.0
+    app.session_state["share"] = True
+    address = next(block.value for block in app.run().code if block.value.startswith(("http", "?")))
+    assert "epsilon" not in address
+    assert "degree=1" in address
 
 
 def test_code_of_own_data_is_to_be_kept_until_they_are_known_to_be_public(open_page):
