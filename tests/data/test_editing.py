@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsyn.data.editing import doubts, edited_domain, editor_lines
+from dpsyn.data.editing import READ_OFF, doubts, edited_domain, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError
@@ -101,6 +101,24 @@ def test_bounds_bins_and_public_are_taken(full):
     age = domain["age"]
     assert (age.lower, age.upper, age.bins, age.integer, age.public) == (0, 120, 6, True, True)
     assert not domain["ill"].public
+
+
+@pytest.mark.parametrize(
+    ("source", "public"), [("code book", True), ("law of nature", True), (READ_OFF, False), ("", False), (None, False)]
+)
+def test_what_is_public_is_known_from_elsewhere(full, source, public):
+    for changes in ({}, {"kind": "categorical", "categories": [str(age) for age in sorted(full.different("age"))]}):
+        assert edited_domain(edit(full, "age", source=source, **changes), full, full.domain)["age"].public is public
+
+
+def test_what_is_left_empty_is_read_off_the_rows_and_the_rest_is_taken(full):
+    public = full.with_domain(full.domain.confirmed())
+    low, high, column = (public.domain["age"].lower, public.domain["age"].upper, "age")
+    for changes, bounds in (({"lower": "", "upper": "120"}, (low, 120)), ({"lower": "-5", "upper": ""}, (-5, high))):
+        found = edited_domain(edit(public, column, bins=None, **changes), full, public.domain)[column]
+        assert ((found.lower, found.upper), found.bins, found.public) == (bounds, 10, False)
+    cells = edited_domain(edit(public, column, kind="categorical", categories=None), full, public.domain)[column]
+    assert (cells.categories, cells.public) == (tuple(sorted(full.different("age"))), False)
 
 
 def test_the_unit_is_proposed_shown_and_taken(full):
