@@ -218,7 +218,9 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
         value = float(text)
     except ValueError:
         expected = "a date such as 2024-01-31" if kind == "date" else "a number"
-        raise DomainError(f"column {quoted(name)}: {side} bound {quoted(text)} is not {expected}", column=name) from None
+        todo = "write one, or empty the cell to take the data's"
+        said = f"column {quoted(name)}: {side} bound {quoted(text)} is not {expected}; {todo}"
+        raise DomainError(said, column=name) from None
     if not math.isfinite(value):
         raise DomainError(f"column {quoted(name)}: {side} bound must be finite, got {text}", column=name)
     return value
