@@ -197,7 +197,7 @@ class Engine(ABC):
             raise
         except Exception as error:  # every engine has exceptions of its own
             _check_interruption(error)
-            reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+            reason = next(iter(str(error).strip().splitlines()), "").rstrip(".") or type(error).__name__
             raise DataError(
                 f"{self.title!r} was not counted to the end, and nothing was released: {reason}. See that the file or the "
                 "connection is there, that nobody changes the columns, and that values fit their types (or cast them in a "
@@ -389,7 +389,9 @@ class Relation(_DuckDB):
 
     def __init__(self, relation: Any, title: str) -> None:
         self.title, self._relation = title, relation
-        for name, kind in zip(relation.columns, relation.types, strict=True):
+        with self._listening():
+            names, kinds = relation.columns, relation.types
+        for name, kind in zip(names, kinds, strict=True):
             if str(kind) == "UHUGEINT":
                 raise DataError(
                     f"column {quoted(name)} has the type UHUGEINT, of which DuckDB hands on the largest numbers as others: "
@@ -397,7 +399,7 @@ class Relation(_DuckDB):
                     column=name,
                 )
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
-        _check_names(relation.columns, self.schema.names)
+        _check_names(names, self.schema.names)
         hashes = f"SELECT CAST(sum(hash({ROWS})) AS VARCHAR) AS hashes FROM {ROWS}"
         if self.ask(hashes) != self.ask(hashes):
             raise DataError(

@@ -673,6 +673,19 @@ def test_a_server_that_ends_a_connection_is_named(postgres, opened):
         mechanism(None, counted)
 
 
+@pytest.mark.parametrize("in_place", [None, True, False])
+def test_a_relation_that_is_no_more_is_refused(in_place):
+    said = "'data' was not counted to the end, and nothing was released"
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE people AS SELECT range AS age FROM range(60)")
+        relation = connection.table("people")
+        connection.execute("DROP TABLE people")
+        with pytest.raises(DataError, match=f"{said}: Catalog Error"):
+            dpsyn.read_table(relation, in_place=in_place)
+    with pytest.raises(DataError, match=f"{said}: Connection Error"):
+        dpsyn.read_table(relation, in_place=in_place)
+
+
 def test_rows_that_change_while_they_are_counted_are_refused():
     connection = duckdb.connect()
     names = ["age", "word", "flag", "many", "grade"]
