@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO
 
 from dpsyn.errors import DataError
@@ -31,7 +33,7 @@ _SIGNATURES = (
     (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"),
-    (b"ARROW1", "an Arrow (Feather) file; save it as Parquet or CSV"),
+    *((mark + bytes(2), "an Arrow (Feather) file; save it as Parquet or CSV") for mark in (b"ARROW1", b"FEA1")),
     (b"%PDF", "a PDF; export the table as CSV"),
     (b"SQLite format 3", "a SQLite database; export the table as CSV"),
     (b"<stata_dta>", "a Stata file; export the table as CSV"),
@@ -43,6 +45,15 @@ _SIGNATURES = (
     (b"\x89HDF\r\n", "an HDF5 file; export the table as CSV"),
     (b"\x93NUMPY", "an array of NumPy; save it as CSV, with a name for each column"),
 )
+_BINARY = (
+    (
+        rb".{8}DUCK.{1,7}\0",
+        "a DuckDB database; save its table as Parquet or CSV, or in Python hand in duckdb.connect(path).table(name)",
+    ),
+    (rb"ORC.{1,28}\0", "an ORC file; save it as Parquet or CSV"),
+    (rb"\xff{4}.{3}\0", "a stream of Arrow; save it as Parquet or CSV"),
+)
+"""Patterns of first bytes; without their zero bytes a text might begin so."""
 _MARKUP = (
     (b"<!doctype", "a web page"),
     (b"<html", "a web page"),
@@ -143,9 +154,10 @@ def _encoding_of(head: bytes) -> str:
     """The encoding by the first bytes: UTF-8 (or another that holds ASCII), UTF-16 or UTF-32."""
     if not head:
         raise DataError("the file is empty; it needs a line with the column names and at least one row below")
-    for signature, what in _SIGNATURES:
-        if head.startswith(signature):
-            raise DataError(f"this is no CSV, TSV or Parquet file but {what}")
+    found = [what for signature, what in _SIGNATURES if head.startswith(signature)]
+    found += [what for pattern, what in _BINARY if re.match(pattern, head, re.DOTALL)]
+    if found:
+        raise DataError(f"this is no CSV, TSV or Parquet file but {found[0]}")
     encoding = next((name for mark, name in _BOMS if head.startswith(mark)), None)
     if encoding is None and b"\0" in head:
         even, odd = head[0::2].count(0), head[1::2].count(0)
@@ -203,9 +215,9 @@ class _Survey:
         """Look at the next block; the first one holds the head of the file."""
         if self.size == 0:
             head = b"".join(block[:_HEAD].split()).lower()
-            for start, what in _MARKUP:
-                if head.startswith(start):
-                    raise DataError(f"this is {what}, not a table; hand in CSV, TSV or Parquet")
+            found = [what for start, what in _MARKUP if head.startswith(start)] or ["JSON"] * _is_lines_of_lists(block)
+            if found:
+                raise DataError(f"this is {found[0]}, not a table; hand in CSV, TSV or Parquet")
         at = block.find(b"\0")
         if at >= 0:
             line = self.feeds + block.count(b"\n", 0, at) + 1
@@ -245,6 +257,17 @@ class _Survey:
             raise DataError(
                 "the file holds only empty lines; it needs a line with the column names and at least one row below"
             )
+
+
+def _is_lines_of_lists(block: bytes) -> bool:
+    """Whether the first two lines that are not empty are lists of JSON."""
+    if not block.lstrip().startswith(b"["):
+        return False
+    lines = islice(filter(None, map(bytes.strip, block.splitlines())), 2)
+    try:
+        return [isinstance(json.loads(line), list) for line in lines] == [True, True]
+    except (ValueError, RecursionError):
+        return False
 
 
 def _blocks(raw: Open, encoding: str) -> Iterator[bytes]:
