@@ -243,11 +243,14 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one, long floats as doubles."""
+    """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one, long floats as doubles, and
+    among objects None for all that is missing: NaT is of a type of its own."""
     try:
-        column.isna()
+        empty = column.isna()
     except ArithmeticError:
         raise _unusable(str(column.name), "a decimal that is a signalling NaN") from None
+    if pd.api.types.is_object_dtype(column.dtype):
+        return column.mask(empty, None)
     if isinstance(column.dtype, pd.ArrowDtype):
         _check_zone(str(column.name), column.dtype.pyarrow_dtype)
         return as_series(column.array.__arrow_array__())

@@ -398,3 +398,17 @@ def test_texts_of_numbers_fit_numbers_whether_or_not_they_are_a_categorical() ->
     domain = Domain.of([Attribute("c", "categorical", (1, 2, 3))])
     for cells in (["1", "3"], pd.Categorical(["1", "3"])):
         assert read_table(pd.DataFrame({"c": cells}), domain=domain).codes.tolist() == [[0], [2]]
+
+
+@pytest.mark.parametrize(
+    "empty", [None, np.nan, pd.NaT, pd.NA, decimal.Decimal("NaN"), np.datetime64("NaT"), np.timedelta64("NaT")]
+)
+def test_what_is_missing_is_of_no_type(empty):
+    """Texts beside it are texts alone, and so are days under a given domain."""
+    frame = pd.DataFrame({"a": pd.Series(["", empty, "x"], dtype=object), "day": ["2020-01-02", empty, "2020-01-05"]})
+    frame["day"] = frame["day"].astype(object)
+    table = dpsyn.read_table(frame.iloc[:, :1])
+    assert table.notes == ("Column 'a': cells that say '' (1) were taken as missing.",)
+    assert table.frame["a"].isna().tolist() == [True, True, False]
+    days = Domain.of([Attribute("day", "date", lower=18000, upper=19000, missing=True)])
+    assert dpsyn.read_table(frame, domain=days).codes.max() == days["day"].size - 1
