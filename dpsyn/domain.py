@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -147,8 +147,12 @@ class Domain(Shown):
 
         Raises:
             DomainError: there is no such column, it cannot be so, or another column has its new name.
-            ParameterError: it is neither.
+            ParameterError: it is neither, or no field is called so.
         """
+        known = [one.name for one in fields(Attribute)]
+        for name, value in changes.items():
+            if name not in known:
+                raise ParameterError(name, value, f"a column has no such field; there are {', '.join(known)}")
         if not isinstance(attribute, str):
             checks.instance("attribute", attribute, Attribute, "an attribute, or a column's name and the fields that change")
         at = self.index(attribute if isinstance(attribute, str) else attribute.name)

@@ -549,6 +549,9 @@ def test_an_attribute_is_changed_by_its_name():
         both.replace("a", name="b")
     assert both.replace("a", name="c").names == ("c", "b")
     assert both.replace(secret, missing=True)["b"] == replace(secret, missing=True)
+    for one in ("a", secret):
+        with pytest.raises(ParameterError, match=r"binz = 3 .*no such field; there are name, kind, .*bins"):
+            both.replace(one, binz=3)
 
 
 X = Attribute("x", "numeric", lower=0, upper=1, bins=3)
