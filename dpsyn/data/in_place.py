@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 _NO_DATA = (".", "_")
+_RULE = "only files are read whose names end in .parquet or .pq and begin with neither . nor _"
 _LOGS = {
     "_delta_log": "Delta",
     "metadata/v[0-9]*.metadata.json": "Iceberg",
@@ -55,6 +57,8 @@ _LOGS = {
 """Which of its files are a table's present rows, and of what kind it is; the others hold rows that are no more."""
 _MOST_FILES = 20_000
 """Of all kinds, in a folder of Parquet files."""
+_MOST_HIDDEN = 100
+"""Folders that are looked through where they are hidden."""
 _MOST_GROUPED = 1_000_000
 """Different cells of a column that an engine groups for us; a column of more is read cell by cell."""
 
@@ -130,9 +134,10 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     if os.path.isdir(path):
         files, others = files_in(path)
         asked = columns if columns is not None or domain is None else domain.names
-        found = Files(files, path.name, asked)
+        title = Path(os.path.abspath(path)).name or str(path)
+        found = Files(files, title, asked)
         more = (*_not_read(path, others), *_by_folders(path, files, found.schema.names, domain, asked or ()))
-        table, dropped = _opened(found, name or path.name, domain, columns, wide)
+        table, dropped = _opened(found, name or title, domain, columns, wide)
         return replace(table, notes=(*table.notes, *more)), dropped
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
@@ -154,8 +159,8 @@ def is_data(name: str) -> bool:
 
 
 def files_in(folder: Path) -> tuple[list[str], list[str]]:
-    """The files in a folder and in those inside it that are data (:func:`is_data`), and others that are not empty; folders
-    of such names are none.
+    """The files in a folder and in those inside it that are data (:func:`is_data`), and others that may have been meant to
+    be: files that are not empty, pipes called Parquet, and of what is hidden or begins with _ what is or holds Parquet.
 
     Links are followed, and each folder and each file is taken once, whatever names it has.
 
@@ -182,19 +187,26 @@ def files_in(folder: Path) -> tuple[list[str], list[str]]:
                 f"the folder {str(folder)!r} holds more than {_MOST_FILES:,} files; name one with Parquet files only"
             )
         for path in entries:
-            if path.name.startswith(_NO_DATA):
+            hidden = path.name.startswith(_NO_DATA)
+            if hidden and not _holds_parquet(path):
                 continue
             status = _status(path)
             mark, inside = (status.st_dev, status.st_ino), stat.S_ISDIR(status.st_mode)
-            read = inside or (stat.S_ISREG(status.st_mode) and is_data(path.name))
+            read = not hidden and (inside or (stat.S_ISREG(status.st_mode) and is_data(path.name)))
             if read and mark not in seen:
                 seen.add(mark)
                 (waiting if inside else found).append(path)
-            elif not read and status.st_size:
+            elif not read and (inside or status.st_size or is_data(path.name)):
                 others[mark] = path
     if not found:
-        raise DataError(f"the folder {str(folder)!r} holds no Parquet file, whose name ends in .parquet or .pq")
+        raise DataError(f"the folder {str(folder)!r} holds no Parquet file: {_RULE}")
     return sorted(map(str, found)), sorted(str(path) for mark, path in others.items() if mark not in seen)
+
+
+def _holds_parquet(path: Path) -> bool:
+    """Whether a file has the name of a Parquet file, or a folder holds one; what macOS puts beside them is none."""
+    names = chain([path.name] if os.path.exists(path) else (), *(files for *_, files in islice(os.walk(path), _MOST_HIDDEN)))
+    return any(name.lower().endswith(PARQUET_NAMES) and not name.startswith("._") for name in names)
 
 
 def _check_log(place: Path, named: Path) -> None:
@@ -215,9 +227,9 @@ def _status(path: Path) -> os.stat_result:
 
 
 def _not_read(folder: Path, others: Sequence[str]) -> tuple[str, ...]:
-    """A note on files whose names are not those of Parquet files."""
+    """A note on what may be data and was not read."""
     names = in_short((quoted(os.path.relpath(file, folder)) for file in others), 3)
-    return (f"Left out, since only names that end in .parquet or .pq are read in a folder: {names}.",) if others else ()
+    return (f"Left out, since in a folder {_RULE}: {names}.",) if others else ()
 
 
 def _by_folders(

@@ -89,8 +89,9 @@ def read_table(
 
     Args:
         source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame; or to be counted in place a
-            path, a folder of Parquet files (and of links to some; each file is read once; not of Delta, Iceberg or Hudi), a
-            relation of DuckDB, or a table of Ibis (``pip install "dpsyn[warehouse]"``).
+            path, a folder of Parquet files (and of links to some; each file is read once, and none whose name, or whose
+            folder's, begins with . or _; not of Delta, Iceberg or Hudi), a relation of DuckDB, or a table of Ibis
+            (``pip install "dpsyn[warehouse]"``).
         domain: the public domain to read into: its columns are looked up by name and its values by their text. Without
             it a domain is inferred from the data (in place, from the engine's own ``GROUP BY``), every attribute with
             ``public=False``.

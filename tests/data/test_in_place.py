@@ -921,6 +921,11 @@ def test_files_of_a_table_with_a_log_are_not_taken_for_its_rows(log: str, named:
         dpsyn.read_table(tmp_path / named)
 
 
+LEFT_OUT = (
+    "Left out, since in a folder only files are read whose names end in .parquet or .pq and begin with neither . nor _"
+)
+
+
 def test_files_that_a_folder_of_parquet_holds_besides_are_told(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": ["a", "b"]})
     (tmp_path / "more").mkdir()
@@ -932,14 +937,38 @@ def test_files_that_a_folder_of_parquet_holds_besides_are_told(tmp_path: Path) -
     table = dpsyn.read_table(tmp_path)
     assert table.n == 4
     (note,) = table.notes
-    assert note == "Left out, since only names that end in .parquet or .pq are read in a folder: 'c.parq', 'more/part-1'."
+    assert note == f"{LEFT_OUT}: 'c.parq', 'more/part-1'."
     for i in range(5):
         (tmp_path / f"d.parquet.{i}").write_text("1")
     assert dpsyn.read_table(tmp_path).notes[0].endswith(": 'c.parq', 'd.parquet.0', 'd.parquet.1' and 4 more.")
     for name in ("link", "a.parquet", "b.pq"):
         (tmp_path / name).unlink()
-    with pytest.raises(DataError, match=r"holds no Parquet file, whose name ends in \.parquet or \.pq"):
+    with pytest.raises(DataError, match=r"holds no Parquet file: only files are read whose names end in"):
         dpsyn.read_table(tmp_path)
+
+
+def test_parquet_that_is_passed_over_in_a_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"x": ["a", "b"]})
+    for name in ("_new/region=n", ".git/objects"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("1.parquet", "_2.parquet", ".3.pq", "_new/region=n/5.parquet"):
+        frame.to_parquet(tmp_path / name)
+    for name in ("_metadata", "_SUCCESS", "._1.parquet", ".1.parquet.crc", ".git/objects/x"):
+        (tmp_path / name).write_text("1")
+    (tmp_path / "_gone.parquet").symlink_to("nowhere")
+    (tmp_path / "_same.parquet").hardlink_to(tmp_path / "1.parquet")
+    (tmp_path / "_all").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    table = dpsyn.read_table(".")
+    assert table.n == 2
+    assert table.name == tmp_path.name
+    assert table.notes == (f"{LEFT_OUT}: '.3.pq', '_2.parquet', '_new'.",)
+    if hasattr(os, "mkfifo"):
+        for name in (".3.pq", "_2.parquet"):
+            (tmp_path / name).unlink()
+        os.mkfifo(tmp_path / "4.parquet")
+        os.mkfifo(tmp_path / "pipe")
+        assert dpsyn.read_table(tmp_path).notes == (f"{LEFT_OUT}: '4.parquet', '_new'.",)
 
 
 def test_a_parquet_file_whose_name_is_no_unicode_is_read_or_refused(tmp_path: Path) -> None:
