@@ -127,7 +127,7 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
         st.badge("not for publication", icon=":material/warning:", color="orange")
     if report is not None:
         road.score_card(report)
-    for sentence in (*release.notes, *(told_of(release, made.domain) if checked else ())):
+    for sentence in (*release.notes, *told_of(release, made.domain)):
         st.warning(widgets.said(sentence), icon=":material/warning:")
     _downloads(made, newest)
     _rows(made)

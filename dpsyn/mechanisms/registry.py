@@ -103,7 +103,8 @@ def offered(name: str, place: str) -> Any:
 
 
 def told_of(release: Release, domain: Domain) -> list[str]:
-    """What its mechanism says of a release that its rows do not show, in sentences."""
+    """What its mechanism says of a release that its rows do not show, in sentences; nothing of what only a file states."""
     of_release = offered(release.mechanism, "expectations:of_release")
-    said: list[str] = [] if of_release is None else of_release(release, domain)
+    stated = release.guarantee.status == "stated"
+    said: list[str] = [] if of_release is None or stated else of_release(release, domain)
     return said

@@ -129,6 +129,38 @@ def test_private_counts_are_judged_by_the_real_smallest_class():
     assert "n/K = 300 records" in report_bytes(replace(asia(), target=None), [], None, []).decode()
 
 
+def test_a_class_that_was_left_out_is_said_beside_the_verdict():
+    table = asia().table
+    frame = table.frame.assign(dysp=["yes"] * 8 + ["no"] * (table.n - 8))
+    few = dpsyn.Table(frame, table.domain)
+    current = Dataset(table=few, full=few, target="dysp", sample=None, revision=1)
+    plain = dpsyn.DPCDA("dysp", order_of_mixture=64)
+    for config in (plain, replace(plain, variant="poisson")):
+        found = made(config, SPEC, current=current)
+        assert set(found.release.rows["dysp"]) == {"no"}
+        first, said, *_ = release_parts(found, current)
+        assert ("no verdict" in first) is (config.variant == "poisson")
+        assert said.startswith("No row of the class yes: by the private counts it may have too few records to mix.")
+        assert said in report_bytes(current, [found], None, []).decode()
+    judged, _ = release_verdict(made(plain, SPEC, current=current), current)
+    assert judged["order_of_mixture"].label == "Every class that rows are made of has enough records to mix"
+    assert "makes a sample with at most 600 of each class" in judged.summary
+    stated = replace(found.release, guarantee=replace(found.release.guarantee, status="stated"))
+    assert len(release_parts(replace(found, release=stated), current)) == 1
+
+
+def test_what_no_theorem_is_about_is_said_in_a_sentence():
+    for config, words in (
+        (dpsyn.MWEM(degree=1, rows=50), "Theorem 2.2 is about measuring cells, and this release measured whole tables"),
+        (dpsyn.DPCDA("dysp", variant="poisson"), "mixing exactly l records, and this release mixed Poisson samples"),
+        (dpsyn.DPCDA("dysp", scaling="private"), "scaling by public bounds, and this release scaled by noisy means"),
+        (dpsyn.NoisyReweighting(degree=1, rows=50, statistics="conjunctions"), "and this release took others"),
+    ):
+        (said,) = release_parts(made(config, SPEC), asia())
+        assert words in said
+        assert "not possible" not in said
+
+
 def test_a_whole_domain_has_no_condition_on_what_is_drawn():
     whole = made(dpsyn.PrivateSampling(degree=1, floor=0.2, ceiling=3.0, rows=2), dpsyn.PrivacySpec(6.0))
     verdict, words = release_verdict(whole, asia())

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import dpsyn
 from dpsyn import Domain
 from dpsyn.mechanisms.registry import MECHANISMS
 from tests.pages.conftest import file_of_runs, finish_job, last_measured, other_rows, press
@@ -201,3 +202,19 @@ def test_one_button_runs_and_measures_all_mechanisms_and_says_which_did_not_run(
     assert not says_there_is_none(app)
     assert any(words in shown for words in ("closest to the real rows", "about as close", "None of these is close"))
     assert "| rank by tables | | error of tables | prediction of class |" in shown
+
+
+def test_a_class_without_any_row_is_told_of_beside_the_score_card(open_page, score_cards):
+    app = open_page("data").switch_page("generator.py").run()
+    current = app.session_state["dataset"]
+    few = current.full.frame.assign(bronc=["yes"] * 8 + ["no"] * (current.full.n - 8))
+    table = dpsyn.Table(few, current.full.domain)
+    app.session_state["dataset"] = current.changed(table=table, full=table, target="bronc")
+    app = app.run()
+    app.segmented_control(key="mechanism").set_value("dp_cda").run()
+    app = finish_job(app.button(key="run").click().run())
+    said = "No row of the class yes: by the private counts it may have too few records to mix."
+    assert [w for w in app.warning if w.value.startswith(said)]
+    app = app.switch_page("comparison.py").run()
+    (told,) = [w.value for w in app.warning if said in w.value]
+    assert told.startswith("**DP-CDA")

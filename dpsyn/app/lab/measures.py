@@ -35,7 +35,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.mechanisms.registry import MECHANISMS, told_of
 from dpsyn.privacy.histograms import bins_of
 from dpsyn.table import Table
 
@@ -122,6 +122,9 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     learn = current.parts[0]
     reports: dict[str, Report] = {name: found["reports"][name] for name in ranking(found["reports"])}
     road.conclude(reports)
+    for made in (releases[label] for label in reports if label in releases):
+        for sentence in told_of(made.release, made.domain):
+            st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(sentence)}", icon=":material/warning:")
     if left := [label for label in releases if label not in reports]:
         many = f"{len(left)} releases of this data are" if len(left) > 1 else f"{escape.markdown(left[0])} is"
         st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")

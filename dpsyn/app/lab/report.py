@@ -12,7 +12,7 @@ from dpsyn.app import state
 from dpsyn.app.lab.measures import colours, measured_parts
 from dpsyn.app.lab.releases import of_which_data
 from dpsyn.display import PRIVATE, PUBLIC, RELEASED
-from dpsyn.errors import ParameterError
+from dpsyn.errors import InputError
 from dpsyn.evaluation.document import Code, Section, html_report
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.experiments.field import costs, field_panels, field_references, frontier_in_words, unfinished
@@ -23,7 +23,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.feasibility import feasibility
-from dpsyn.mechanisms.registry import offered
+from dpsyn.mechanisms.registry import offered, told_of
 from dpsyn.notation import percent, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up, worded_fact
@@ -119,7 +119,12 @@ def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
 
 
 def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
-    """What the theorems say of one release: sentences, and the conditions as a table."""
+    """What the theorems say of one release, and its mechanism: sentences, and the conditions as a table."""
+    first, *rest = _judged(made, current)
+    return [first, *map(widgets.humanise, told_of(made.release, made.domain)), *rest]
+
+
+def _judged(made: MadeRelease, current: visit.Dataset) -> list[Any]:
     if made.release.guarantee.status == "published_but_wrong":
         return [f"{made.label}: no verdict; it was made as published, and that has no guarantee."]
     if made.release.guarantee.status == "stated":
@@ -128,7 +133,7 @@ def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
         return [f"{made.label}: no verdict; the theorems say nothing of this mechanism."]
     try:
         verdict, asked = release_verdict(made, current)
-    except ParameterError as fault:
+    except InputError as fault:
         return [f"{made.label}: no verdict; {widgets.humanise(str(fault))}."]
     return [f"{made.label}. {asked}", *verdict_parts(verdict, current), *map(widgets.humanise, verdict.notes)]
 
@@ -147,7 +152,7 @@ def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict,
     """The verdict on the mechanism of a release at its own settings, and these settings in a sentence.
 
     Raises:
-        ParameterError: the theorems say nothing of such a release.
+        InputError: the theorems say nothing of such a release, and why, in a sentence.
     """
     settings = made.release.settings
     spec = PrivacySpec(**settings["requested"])
@@ -173,8 +178,9 @@ def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
     learn = current.parts[0]
     n = made.release.settings.get("n", learn.n)
     if n != learn.n:
-        allowed = f"n = {learn.n}: the rows that mechanisms learn from were split anew since then"
-        raise ParameterError("n", n, allowed)
+        raise InputError(
+            f"it was made from {n:,} rows, and now mechanisms learn from {learn.n:,}: they were split anew since"
+        )
     return current.statistics
 
 

@@ -33,8 +33,8 @@ def of_release(release: Release, domain: Domain) -> list[str]:
     absent = [str(c) for c in domain[target].categories if c not in there and asked.get(str(c)) != 0]
     if not absent:
         return []
-    classes = f"class{'es' * (len(absent) > 1)} {', '.join(absent)}"
+    plural, they = ("es", "they") if len(absent) > 1 else ("", "it")
     return [
-        f"No row of the {classes}: by the private counts they may have too few records to mix. "
+        f"No row of the class{plural} {', '.join(absent)}: by the private counts {they} may have too few records to mix. "
         "Lower l, give the counts a larger share of ε, or state a public lower bound."
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.feature_map import changed_by_noise
 from dpsyn.notation import counted, short
@@ -104,7 +104,7 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
     else:
         mixable.append(whole_threshold("smallest_class", "at_least", log_l, log_size))
     guessed = setting.takes_balance_for_granted
-    label = "Every class has enough records to mix"
+    label = "Every class that rows are made of has enough records to mix"
     positive = () if setting.spec.delta > 0 else (Remedy("delta", "at_least", math.log(1e-5), -math.inf),)
     return (
         Condition(
@@ -188,8 +188,8 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     bound = setting.noise_scale is None and not setting.is_exact
     noisy = "Gaussian noise" if bound else f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}"
     promise = (
-        f"{noisy} on averages of {setting.order_of_mixture} records makes a sample with {setting.sizes.most_rows:,} of each "
-        f"class {privacy}"
+        f"{noisy} on averages of {setting.order_of_mixture} records makes a sample with at most "
+        f"{setting.sizes.most_rows:,} of each class {privacy}"
     )
     change = single_change(found, lambda parameter, log_value: conditions(_changed(setting, parameter, log_value)))
     return Verdict(
@@ -292,14 +292,12 @@ def of_release(
     The smallest class is the declared one, or else the real one among those that the release has rows of.
 
     Raises:
-        ParameterError: the conditions are not about such a release.
+        InputError: the conditions are not about such a release.
     """
     if settings["variant"] != "fixed_size":
-        raise ParameterError(
-            "variant", settings["variant"], "'fixed_size': the conditions are about mixing exactly l records"
-        )
+        raise InputError("the conditions are about mixing exactly l records, and this release mixed Poisson samples")
     if settings["scaling"] != "public":
-        raise ParameterError("scaling", settings["scaling"], "'public': the conditions take public bounds for granted")
+        raise InputError("the conditions are about scaling by public bounds, and this release scaled by noisy means")
     order, classes, sizes = settings["order_of_mixture"], len(settings["classes"]), settings["class_sizes"]
     smallest = min(sizes.values()) if isinstance(sizes, Mapping) else sizes
     target = settings["target"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.notation import counted
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
@@ -212,12 +212,16 @@ def of_release(
     The accuracy stays at 1/8.
 
     Raises:
-        ParameterError: no theorem is about such a release: whole tables, another start, Gaussian noise.
+        InputError: no theorem is about such a release: whole tables, another start, Gaussian noise.
     """
-    usual = {"measured": "cells", "start_share": 0.0, "accounting": "pure"}
-    for name, allowed in usual.items():
-        if settings.get(name, allowed) != allowed:
-            raise ParameterError(name, settings[name], f"{allowed!r}, which Theorem 2.2 is about")
+    usual = {
+        "measured": ("cells", "measuring cells, and this release measured whole tables"),
+        "start_share": (0.0, "equal weights at the start, and this release started from noisy counts"),
+        "accounting": ("pure", "pure ε, and this release has Gaussian noise"),
+    }
+    for name, (proven, words) in usual.items():
+        if settings.get(name, proven) != proven:
+            raise InputError(f"Theorem 2.2 is about {words}")
     asked = {"degree": min(settings["degree"], stats.p), "rounds": settings["rounds"]}
     words = f"d = {asked['degree']}, {asked['rounds']:,} rounds, accuracy 1/8 in the theorem"
     histograms = [part for part in settings.get("ledger", ()) if part["name"] == HISTOGRAMS]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import InputError
 from dpsyn.mechanisms.noisy_reweighting.setting import (
     LN2,
     ReweightingSetting,
@@ -283,11 +283,11 @@ def of_release(
     The theorems' accuracy, which no release has, stays at 1/8.
 
     Raises:
-        ParameterError: the theorems say nothing of its statistics.
+        InputError: the theorems say nothing of its statistics.
     """
     family = settings["statistics"]
     if family not in ("walsh", "contingency") or settings.get("tables") is not None:
-        raise ParameterError("statistics", family, "Walsh functions or all contingency tables of d columns")
+        raise InputError("the theorems are about Walsh functions or all tables of d columns, and this release took others")
     asked = {
         "degree": min(settings["degree"], stats.p),
         "statistics": family,
