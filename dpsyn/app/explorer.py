@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import impossible_card, show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side, verdict_json, verdict_markdown, verdict_of
-from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
+from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, config_class, judged_with, offered, title
 from dpsyn.notation import percent
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
@@ -27,8 +28,14 @@ YOURS, TYPED = "Loaded data", "Typed in"
 
 
 def verdicts(explorer: Explorer, chosen: Chosen, **further: Any) -> Feasibility:
-    """``dpsyn.feasibility`` for one of the datasets; ``further`` settings are those that a section asks for itself."""
-    return feasibility(chosen.stats, explorer.spec, **{**explorer.settings_of(chosen), **further})
+    """``dpsyn.feasibility`` for one of the datasets, of loaded rows without what needs classes that they have not;
+    ``further`` settings are those that a section asks for itself."""
+    found = feasibility(chosen.stats, explorer.spec, **{**explorer.settings_of(chosen), **further})
+    return replace(found, verdicts={name: found[name] for name in _judged(chosen)})
+
+
+def _judged(chosen: Chosen) -> Sequence[str]:
+    return JUDGED if chosen.loaded is None else judged_with(chosen.loaded.target)
 
 
 def offers(place: str) -> dict[str, Any]:
@@ -114,18 +121,19 @@ def _typed() -> Chosen:
 def show_verdicts(explorer: Explorer) -> None:
     """Draw the section."""
     overview = st.container()
-    judged = [name for name in MECHANISMS if offered(name, "theorems:verdict") is not None]
+    judged = _judged(explorer.focus)
     further: dict[str, Any] = {}
     with st.expander("Every condition", icon=":material/checklist:"):
         tabs = dict(zip(judged, st.tabs([title(name) for name in judged]), strict=True))
         for name, ask in offers("ask").items():
-            with tabs[name]:
-                further |= ask()
+            if name in tabs:
+                with tabs[name]:
+                    further |= ask()
         found = verdicts(explorer, explorer.focus, **further)
         for verdict in found:
             with tabs[verdict.mechanism]:
                 show_verdict(verdict)
-        without = [title(name) for name in MECHANISMS if name not in judged]
+        without = [title(name) for name in MECHANISMS if name not in JUDGED]
         if without:
             st.caption(f"No theorem is known to us that could judge {_listed(without, 'or')} before a run.")
     with overview:
@@ -136,7 +144,7 @@ def show_verdicts(explorer: Explorer) -> None:
 def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]) -> None:
     """The answer, the cards and the pictures."""
     stats, current = explorer.stats, visit.dataset()
-    runs = road.offers(current, explorer.spec, found.verdicts) if explorer.focus.loaded else []
+    runs = road.offers(current, explorer.spec, JUDGED) if explorer.focus.loaded else []
     best = road.best_of(runs)  # the answer says what it is expected to do
     expected = {offer.name: road.expected(offer) for offer in runs if offer.name != best or offer.refused}
     impossible = {offer.name: offer.impossible for offer in runs if offer.impossible}
@@ -150,16 +158,15 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             "Commonest row, ‖fₙ‖∞": percent(stats.max_frequency, 3),
         }
     )
-    every = list(found)
-    for row in range(0, len(every), 2):
-        for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
+    for row in range(0, len(JUDGED), 2):
+        for column, name in zip(st.columns(2), JUDGED[row : row + 2], strict=False):
             with column:
-                if verdict.mechanism in impossible:
-                    impossible_card(verdict, impossible[verdict.mechanism])
+                if name in impossible:
+                    impossible_card(name, title(name), impossible[name])
                     continue
-                paper = config_class(verdict.mechanism).paper
-                change = _change_of(explorer, verdict, further)
-                verdict_card(verdict, explorer.focus.domain_warning, paper, change, expected.get(verdict.mechanism, ""))
+                change = _change_of(explorer, found[name], further)
+                paper, warning = config_class(name).paper, explorer.focus.domain_warning
+                verdict_card(found[name], warning, paper, change, expected.get(name, ""))
     if len(explorer.chosen) > 1:
         st.header("Side by side", anchor=False)
         widgets.text_table(side_by_side([verdicts(explorer, chosen) for chosen in explorer.chosen]))
@@ -298,7 +305,8 @@ def _private_statistics(explorer: Explorer) -> None:
             }
         )
         widgets.guarantee_card(newest.guarantee, before=False)
-        verdict = [verdicts(explorer, Chosen(newest.statistics(), private=not public, classes=explorer.focus.classes))]
+        chosen = replace(explorer.focus, stats=newest.statistics(), private=not public, smallest_class=None)
+        verdict = [verdicts(explorer, chosen)]
         text = verdict_markdown(verdict, described(explorer), private=not public)
         file = "feasibility_private.md"
         widgets.download("Verdict on these statistics as Markdown", text, file, key=f"download_{file}")

@@ -22,7 +22,7 @@ from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
-from dpsyn.mechanisms.registry import MECHANISMS, THE_FIELD, THE_THREE, as_it_comes, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, NEEDS_CLASSES, THE_FIELD, THE_THREE, as_it_comes, offered, title
 from dpsyn.notation import counted, duration, percent, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
@@ -95,7 +95,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     learn = current.parts[0]
     config = as_it_comes(name, learn, current.target)
     if config is None:
-        return Offer(name, "needs a column of classes")
+        return Offer(name, NEEDS_CLASSES, impossible=f"It {NEEDS_CLASSES}")
     error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
     try:
         mechanism = _within_budget(config, spec, learn)

@@ -233,7 +233,7 @@ def feasibility(
     """
     import dpsyn as library
     from dpsyn.mechanisms.feasibility import Feasibility, verdict_json, verdict_of
-    from dpsyn.mechanisms.registry import config_class, title
+    from dpsyn.mechanisms.registry import NEEDS_CLASSES, config_class, title
 
     spec = library.PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
@@ -270,7 +270,7 @@ def feasibility(
     else:
         terminal.say_verdicts(found, verbose=verbose)
         for name in unasked:
-            say(f"\n– {title(name)}: needs a column of classes: --target COLUMN")
+            say(f"\n– {title(name)}: {NEEDS_CLASSES}: --target COLUMN")
         say(f"\n[{PRIVATE}]")
     return code
 

@@ -147,10 +147,10 @@ def verdict_card(
             st.button(words, key=f"set_{verdict.mechanism}", on_click=_set, args=(key, value), icon=":material/tune:")
 
 
-def impossible_card(verdict: Verdict, reason: str) -> None:
+def impossible_card(mechanism: str, title: str, reason: str) -> None:
     """In place of :func:`verdict_card`, for a mechanism that cannot run on these columns at any ε: that and why."""
-    with st.container(border=True, height="stretch", gap="xsmall", key=f"card_{verdict.mechanism}"):
-        st.markdown(f"## {verdict.title}", width="content", anchors=False)
+    with st.container(border=True, height="stretch", gap="xsmall", key=f"card_{mechanism}"):
+        st.markdown(f"## {title}", width="content", anchors=False)
         st.markdown(f"### {_LEVELS['bad']} Not possible for these columns", anchors=False)
         st.markdown(f"{said(reason).rstrip('.')}.")
 

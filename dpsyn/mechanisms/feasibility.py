@@ -125,7 +125,7 @@ def _checked(verdicts: Sequence[Feasibility]) -> list[Feasibility]:
 
 
 def side_by_side(verdicts: Sequence[Feasibility]) -> pd.DataFrame:
-    """One line per dataset: its statistics, and what holds by how many orders of magnitude."""
+    """One line per dataset: statistics, what holds by how many orders of magnitude; "—" where nothing is judged."""
     lines = []
     for found in _checked(verdicts):
         line = {
@@ -140,7 +140,7 @@ def side_by_side(verdicts: Sequence[Feasibility]) -> pd.DataFrame:
             far = f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly"
             line[verdict.title] = f"{verdict.mark} {f'{len(failing)} fail{far}' if failing else 'all hold'}"
         lines.append(line)
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines).fillna("—")
 
 
 NOT_FOR_PUBLICATION = (

@@ -38,8 +38,15 @@ THE_FIELD = tuple(name for name in MECHANISMS if name not in THE_THREE)
 """What the project is about, and other systems to compare them with."""
 JUDGED = tuple(name for name in MECHANISMS if (Path(__file__).parent / name / "theorems.py").is_file())
 """Those with theorems on when to use them, which offer ``theorems:verdict``; known without importing them."""
+NEEDS_CLASSES = "needs a column of classes"
+"""Why a mechanism cannot run without a column to predict."""
 DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}
 """The same for algorithms whose published claim is refuted. Their releases are kept and shown, with that mark."""
+
+
+def judged_with(target: str | None) -> list[str]:
+    """Those of :data:`JUDGED` that can run with this column to predict: without one none that needs classes."""
+    return [name for name in JUDGED if config_class(name).as_it_comes(1, target) is not None]
 
 
 def as_it_comes(name: str, table: AnyTable, target: str | None) -> Config | None:

@@ -213,3 +213,30 @@ def test_only_settings_of_the_section_stand_outside(open_page):
         found = {w.key for w in (*sidebar.select_slider, *sidebar.slider, *sidebar.number_input)}
         assert found == every
         assert found - inside == expected, section
+
+
+def test_without_a_column_of_classes_nothing_is_said_of_their_sizes(open_page):
+    app = open_page("data")
+    rows = "".join(f"{i % 37},{i * 7 % 11}.5\n" for i in range(300))
+    app.file_uploader(key="upload").upload("numbers.csv", f"a,b\n{rows}".encode(), "text/csv").run()
+    app = app.switch_page("feasibility.py").run()
+    assert not app.exception
+    assert app.session_state["dataset"].target is None
+    shown = [m.value for m in app.markdown]
+    start = shown.index("## DP-CDA")
+    assert shown[start + 1 : start + 3] == [
+        "### :red[:material/cancel:] Not possible for these columns",
+        "It needs a column of classes.",
+    ]
+    assert not [text for text in shown if "n/K" in text]
+    assert [tab.label for tab in app.tabs] == ["Private sampling", "Noisy reweighting", "MWEM"]
+    app.pills(key="f_data").set_value(["Loaded data", "CAR"]).run()
+    assert not app.exception
+    (beside,) = (table.value["DP-CDA"] for table in app.table if "DP-CDA" in table.value)
+    assert beside.iloc[0] == "—"
+    app.pills(key="f_data").set_value(["CAR"]).run()
+    assert "DP-CDA" in [tab.label for tab in app.tabs]
+    app.pills(key="f_data").set_value(["Loaded data"]).run()
+    app.segmented_control(key="f_section").set_value("DP-CDA").run()
+    assert [i.value for i in app.info if i.value.startswith("DP-CDA mixes records of one class, and this table has no")]
+    assert not app.exception

@@ -23,7 +23,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.feasibility import feasibility
-from dpsyn.mechanisms.registry import offered, told_of
+from dpsyn.mechanisms.registry import NEEDS_CLASSES, judged_with, offered, told_of
 from dpsyn.notation import percent, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up, worded_fact
@@ -113,8 +113,11 @@ def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
     spec = PrivacySpec(1.0, 1e-5)
     parts = ["Of one row at ε = 1 and δ = 10⁻⁵, replacing one of n rows, d = 2, l = 4."]
     classes, smallest = current.balance
-    for verdict in feasibility(current.statistics, spec, classes=classes, smallest_class=smallest):
-        parts += verdict_parts(verdict, current)
+    found = feasibility(current.statistics, spec, classes=classes, smallest_class=smallest)
+    judged = judged_with(current.target)
+    for verdict in found:
+        can = verdict.mechanism in judged
+        parts += verdict_parts(verdict, current) if can else [f"{verdict.title}: no verdict; it {NEEDS_CLASSES}."]
     return Section("Do the theorems apply?", PRIVATE, parts)
 
 

@@ -28,6 +28,10 @@ VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
 }
 ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
 VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}
+NO_CLASS = (
+    "DP-CDA mixes records of one class, and this table has no column that can be one: 2 to 50 categories and no empty "
+    "cells. Say so on the page Data if one of the columns is a category."
+)
 
 
 @visit.fragment
@@ -45,10 +49,7 @@ def inside(current: Dataset) -> None:
 def _choose(current: Dataset) -> Inside | None:
     """The sliders and, below them, what follows. None, with the reason shown, if there is nothing to mix."""
     if not current.classes:
-        empty(
-            "DP-CDA mixes records of one class, and this table has no column that can be one: 2 to 50 categories and no "
-            "empty cells. Say so on the page Data if one of the columns is a category."
-        )
+        empty(NO_CLASS)
         offer_digits("Load the handwritten digits instead")
         return None
     with st.container(border=True):

@@ -21,6 +21,7 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     sigma_needed,
     with_run,
 )
+from dpsyn.mechanisms.dp_cda.panels import NO_CLASS
 from dpsyn.notation import counted
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
@@ -30,6 +31,9 @@ _ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     stats, focus = explorer.stats, explorer.focus
+    if focus.loaded is not None and focus.loaded.target is None:
+        st.info(NO_CLASS)
+        return
     if stats.n < focus.classes:
         st.info(
             f"n = {stats.n:,} records are fewer than K = {focus.classes:,} classes, so a class has none: there is "
