@@ -334,7 +334,8 @@ def _numbers(report: Report) -> Finding | None:
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
         torn = _values_off(told) + _totals_off([each for each in told if each.total_off(fresh.get(each.column))])
         grade: Grade = "with care" if torn or off else "no fault seen"
-        return Finding("numbers", grade, figure, f"{said}{', more than chance' * off}.{few}{torn}")
+        said += f"{', more than chance' * off}; chance alone moves it by up to {percent(worst.chance)}"
+        return Finding("numbers", grade, figure, f"{said}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))

@@ -12,13 +12,16 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.baseline import Closeness
-from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error, yardsticks
+from dpsyn.evaluation.conclusions import _SHAPE, advice, best_score, conclusions, ranking, table_error, yardsticks
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.fresh import FreshSample
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
-from dpsyn.evaluation.values import ValueErrors
+from dpsyn.evaluation.values import _FAR_MEAN, ValueErrors
 from dpsyn.evaluation.whole_rows import Propensity
+from dpsyn.places import HOME
+
+FURTHEST = "furthest is 'y', by 2\N{NO-BREAK SPACE}%; chance alone moves it by up to 4\N{NO-BREAK SPACE}%"
 
 
 def tables(each: dict[tuple[str, ...], float]) -> MarginalError:
@@ -499,6 +502,7 @@ def test_a_column_whose_law_is_off_by_more_than_chance_keeps_its_shape_roughly(f
     """Chance explains about 4 % of 5,000 rows on either side, and 5 % more are what a law may be off by."""
     found = card(report(0.01, values=(column("x", far),)))["numbers"]
     assert found[0] == grade
+    assert found[1].endswith("; chance alone moves it by up to 4\N{NO-BREAK SPACE}%.")
     assert ("shape roughly; furthest is 'x'" in found[1]) == (", more than chance" in found[1]) == (grade == "with care")
 
 
@@ -527,7 +531,7 @@ def test_a_target_that_no_model_can_learn_is_not_predicted() -> None:
 def test_values_that_are_gone_are_told(place: tuple[float, float, int, int], said: str) -> None:
     found = card(report(0.01, values=(replace(column("x", 0.01), off=(place,)), column("y", 0.02))))["numbers"]
     assert found[0] == "with care"
-    assert found[1].endswith(f"by 2\N{NO-BREAK SPACE}%. But of 'x' {said}")
+    assert found[1].endswith(f" moves it by up to 4\N{NO-BREAK SPACE}%. But of 'x' {said}")
 
 
 @pytest.mark.parametrize(
@@ -547,7 +551,7 @@ def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...],
     assert ("came out far from the real ones: 'x'" in found.sentence) == (max(far) > 0.5)
     assert not values[0].warning() or found.sentence.endswith(f": {values[0].warning()}.")
     if max(far) <= 0.5:
-        assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%."
+        assert found.sentence == f"All 3 columns of numbers keep their shape; {FURTHEST}."
 
 
 @pytest.mark.parametrize(
@@ -607,7 +611,7 @@ def test_a_column_without_any_number_is_not_the_furthest() -> None:
     nan = float("nan")
     empty = replace(column("x", nan), real_rows=0, rows=0, wasserstein=nan)
     found = card(report(0.01, values=(empty, column("y", 0.02))))["numbers"]
-    assert found == ("no fault seen", "The column of numbers keeps its shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%.")
+    assert found == ("no fault seen", f"The column of numbers keeps its shape; {FURTHEST}.")
     assert "numbers" not in card(report(0.01, values=(empty,)))
 
 
@@ -742,3 +746,9 @@ def test_of_no_release_there_is_no_advice() -> None:
     assert ranking({}) == []
     with pytest.raises(ParameterError, match="at least one release"):
         advice({})
+
+
+def test_the_page_on_mechanisms_names_what_a_column_may_be_off_by() -> None:
+    text = " ".join((HOME / "docs" / "which_mechanism.md").read_text(encoding="utf-8").split())
+    assert f"nothing large beyond chance; it is no promise. A column may be off by {100 * _SHAPE:.0f} % more," in text
+    assert {0.25: "its mean by a quarter of a deviation."}[_FAR_MEAN] in text
