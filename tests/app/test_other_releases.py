@@ -1,9 +1,21 @@
-"""What releases are of that are not of the data as it is now."""
+"""What releases and experiments are of that are not of the data as it is now."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpsyn
 from dpsyn.app.lab.releases import _OtherData, _what_differs
+from dpsyn.evaluation.experiments import Experiment, Grid, MadeRelease, archive_text, read_archive
 from dpsyn.kit import visit
+from dpsyn.kit.visit import Dataset
+
+PEOPLE = dpsyn.read_table(pd.DataFrame({"smokes": ["no", "yes"] * 20, "age": range(40)}), name="people")
+"""Of which nobody has confirmed anything."""
 
 
 def test_one_column_that_differs_is_one() -> None:
@@ -16,3 +28,67 @@ def test_one_column_that_differs_is_one() -> None:
             domain = domain.replace(attribute)
         other = _OtherData(now.table.name, domain, None)
         assert _what_differs(now, other) == f"What differs from the data as it is now: {said}"
+
+
+def archived(kind: str, held_out: float) -> str:
+    """A file of runs by somebody who confirmed all columns of these rows."""
+    table = PEOPLE.with_domain(PEOPLE.domain.confirmed())
+    spec, config = dpsyn.PrivacySpec(1.0), dpsyn.NoisyReweighting(rows=5)
+    if kind == "release":
+        release = config.calibrate(spec, table.domain, table.n)(None, table)
+        return archive_text([MadeRelease(1, "theirs", release, None, "people", table.domain, config=config)], [])
+    source = Dataset(table=table, full=table, held_out=held_out).source
+    return archive_text(
+        [], [Experiment(1, "theirs", "people", "f00", Grid({"a": config}, spec), None, (1,), (), data=source)]
+    )
+
+
+def page(text: str) -> None:
+    import streamlit as st
+
+    from dpsyn.app import state
+    from dpsyn.app.lab import releases, workspace
+    from dpsyn.evaluation.experiments import read_archive
+    from dpsyn.kit import visit
+
+    if not (state.made() or state.experiments()):
+        workspace._take_in({}, read_archive(text))
+    current = visit.dataset()
+    releases.other_releases(current, state.made())
+    for experiment in state.experiments():
+        releases.of_other_data(current, experiment)
+    st.caption("drawn")
+
+
+@pytest.mark.parametrize("kind", ["release", "experiment"])
+@pytest.mark.parametrize("confirmed_here", [(), ("smokes",), ("smokes", "age")], ids=len)
+def test_what_an_imported_file_calls_public_is_not_so_nor_does_a_button_make_it_so(
+    kind: str, confirmed_here: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
+    text = archived(kind, held_out=0.4)
+    read = read_archive(text)
+    domains = [made.domain for made in read.releases] + [one.data.domain for one in read.experiments if one.data]
+    assert [domain.is_public for domain in domains] == [True]
+    domain = PEOPLE.domain
+    for name in confirmed_here:
+        domain = domain.replace(name, public=True)
+    app = AppTest.from_function(page, default_timeout=60, args=(text,))
+    app.session_state["dataset"] = Dataset(table=PEOPLE.with_domain(domain), full=PEOPLE.with_domain(domain))
+    app.run()
+    assert not app.exception
+    said = " ".join(element.value for element in (*app.markdown, *app.info))
+    assert "not confirmed as public" in said
+    assert "All are confirmed as public" not in said
+    for experiment in app.session_state["experiments"]:
+        assert not any(a.public for a in experiment.data.domain.attributes)
+    buttons = [one for one in app.button if one.label.startswith("Set the columns")]
+    if kind == "release" and not confirmed_here:
+        assert not buttons  # nothing to set: they are as they are here
+        return
+    buttons[0].click().run()
+    assert not app.exception
+    now = app.session_state["dataset"]
+    assert not any(a.public for a in now.table.domain.attributes)
+    assert now.table.domain == PEOPLE.domain.unconfirmed()
+    assert now.held_out == (0.4 if kind == "experiment" else visit.HELD_OUT)

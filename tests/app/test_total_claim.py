@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dpsyn.app.state import total_claim
-from dpsyn.privacy.spec import Guarantee
+from dpsyn.domain import NOT_YET_TRUE
+from dpsyn.privacy.spec import Guarantee, Status
 
 
 def claim(epsilon: float = 1.0, delta: float = 0.0, neighbouring: Any = "replace_one", **more: Any) -> Guarantee:
@@ -50,18 +52,39 @@ def test_the_total_is_a_sentence(claims: list[Guarantee], said: str) -> None:
     assert total(*claims) == said
 
 
-@pytest.mark.parametrize(
-    ("status", "condition"),
-    [
-        ("real_arithmetic", "in exact arithmetic"),
-        ("stated", "if what their files state is true"),
-        ("unconfirmed_domain", "if the domain is confirmed as public"),
-        ("experimental", "if what is not proven holds"),
-    ],
-)
-def test_what_a_total_rests_on_is_said(status: Any, condition: str) -> None:
-    assert total(claim(), claim(status=status)).endswith(f" row, {condition}.")
-    assert condition not in total(claim())
+EXACT, STATED = "in exact arithmetic", "if what their files state is true"
+CONFIRMED, PROVEN = "if the domain is confirmed as public", "if what is not proven holds"
+RESTS_ON: dict[tuple[Status, bool], set[str]] = {
+    ("proven", False): set(),
+    ("unconfirmed_domain", True): {CONFIRMED},
+    ("unconfirmed_domain", False): {CONFIRMED},  # as an earlier version kept it
+    ("real_arithmetic", False): {EXACT},
+    ("real_arithmetic", True): {EXACT, CONFIRMED},
+    ("stated", False): {STATED},
+    ("stated", True): {STATED, CONFIRMED},
+    ("experimental", False): {PROVEN},
+    ("experimental", True): {PROVEN, CONFIRMED},
+}
+"""By the status of a claim, and whether it assumes a domain that nobody confirmed."""
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, len(RESTS_ON)])
+def test_what_a_total_rests_on_is_said_of_every_combination(many: int) -> None:
+    for kinds in combinations(RESTS_ON, many):
+        claims = [
+            claim(status=status, assumptions=("A first one.", f"{NOT_YET_TRUE}: x.") if unconfirmed else ())
+            for status, unconfirmed in kinds
+        ]
+        found = set().union(*(RESTS_ON[kind] for kind in kinds))
+        conditions = [condition for condition in (EXACT, STATED, CONFIRMED, PROVEN) if condition in found]
+        said = ", ".join([f" {many} under replacing one row", *conditions])
+        assert total(*claims).endswith(f"{said}."), kinds
+        drawn = [SimpleNamespace(name="asia", guarantee=each) for each in claims[1:]]
+        assert total(claims[0], drawn=drawn).endswith(f"{said}."), kinds
+        # What has no guarantee adds no condition of its own, and takes none away.
+        assert total(claim(status="demonstration", assumptions=(f"{NOT_YET_TRUE}: x.",)), *claims).endswith(f"{said}."), (
+            kinds
+        )
 
 
 def test_private_statistics_add_to_it() -> None:
