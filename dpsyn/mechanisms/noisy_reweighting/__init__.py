@@ -37,7 +37,7 @@ from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechan
 from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism, parts_of_merging
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import merges
-from dpsyn.notation import gigabytes
+from dpsyn.notation import counted, gigabytes
 from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import contingency_cells
@@ -274,8 +274,8 @@ class NoisyReweighting(Config):
             # The codes, and with them what a neighbour moves of the statistics, follow from the noisy histograms.
             moved = histograms.moved(spec.neighbouring)
             found = with_counts(found.whatever_the_codes(), HISTOGRAMS, 0, moved, kind, self.histogram_share)
-        counted = spec.neighbouring == "add_remove" and family.name == "functions"
-        if counted:
+        with_n = spec.neighbouring == "add_remove" and family.name == "functions"
+        if with_n:
             found = with_count(found, kind, _COUNT_SHARE)
         ledger = calibrated_ledger(found, kind, spec)
         if spec.neighbouring == "replace_one" and not chooses:
@@ -305,7 +305,7 @@ class NoisyReweighting(Config):
             scale=ledger.base,
             marginals=marginals,
             histograms=histograms,
-            count_part=counted,
+            count_part=with_n,
         )
 
     def _kind(self, spec: PrivacySpec) -> NoiseKind:
@@ -341,7 +341,9 @@ class NoisyReweighting(Config):
         walsh = self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary)
         wide = next((a for a in domain.attributes if a.size != 2), None)
         if walsh and wide is not None:
-            allowed = f"column {quoted(wide.name)} has {wide.size} values; Walsh functions need two, use 'contingency'"
+            allowed = (
+                f"column {quoted(wide.name)} has {counted(wide.size, 'value')}; Walsh functions need two, use 'contingency'"
+            )
             raise ParameterError("statistics", "walsh", allowed)
         count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
@@ -356,6 +358,9 @@ class NoisyReweighting(Config):
         if walsh:
             return WalshFamily(len(domain), self.degree, constant=constant)
         if self.statistics == "conjunctions":
+            if not constant and max(shape) == 1:
+                allowed = "no column has two values, so that no conjunction tells rows apart; use 'contingency'"
+                raise ParameterError("statistics", "conjunctions", allowed)
             return ConjunctionFamily(shape, self.degree, constant=constant)
         return TableFamily.all_of_degree(shape, self.degree)
 

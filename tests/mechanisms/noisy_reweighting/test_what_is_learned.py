@@ -175,6 +175,18 @@ def test_tables_and_conjunctions_of_nothing_are_refused() -> None:
         ConjunctionFamily((2, 3), 0)
 
 
+@pytest.mark.parametrize("sizes", [(1,), (1, 1, 1)])
+@pytest.mark.parametrize("statistics", ["walsh", "conjunctions"])
+def test_what_cannot_tell_rows_of_one_value_apart_is_refused_by_the_setting_that_asked_for_it(
+    statistics: Any, sizes: tuple[int, ...]
+) -> None:
+    asked = dpsyn.NoisyReweighting(statistics=statistics)
+    with pytest.raises(ParameterError, match=f"statistics = '{statistics}' is not possible: .*use 'contingency'") as caught:
+        asked.calibrate(dpsyn.PrivacySpec(1.0), categories(*sizes), 10)
+    assert caught.value.field == "statistics"
+    assert dpsyn.NoisyReweighting(statistics="contingency").calibrate(dpsyn.PrivacySpec(1.0), categories(*sizes), 10)
+
+
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 @pytest.mark.parametrize("share", [0.25, 0.02])
 def test_what_joins_has_the_share_that_was_asked_for(kind: NoiseKind, share: float) -> None:
