@@ -149,6 +149,12 @@ class LossMeter:
         mechanism = replace(config, rows=self.rows).calibrate(
             PrivacySpec(_LOOSE, neighbouring=neighbouring), table.domain, n=table.n
         )
+        if mechanism.stage.histograms is not None:
+            raise ParameterError(
+                "histogram_share",
+                config.histogram_share,
+                "0: the loss is that of bins of equal width, and fine histograms would choose others",
+            )
         size = mechanism.size
         if size.m * size.dimension > _LARGEST_MATRIX:
             raise ParameterError(

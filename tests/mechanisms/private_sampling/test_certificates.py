@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.certificates import (
+    ReducedSpaceGeometry,
     bounded_ratio_epsilon,
     box_for,
     check_box,
@@ -74,6 +75,29 @@ def test_four_published_datasets(p: int, n: int, frequency: float, expected: flo
 def test_experimental_bound_on_the_whole_cube(n: int, expected: float) -> None:
     value = stability_epsilon(rows=1, floor=0.25, ceiling=2.0, n=n, geometry=whole_cube_geometry(8, 2))
     assert value == pytest.approx(expected, rel=3e-3)
+
+
+@pytest.mark.parametrize("smallest", [0.2, 3.0, 40.0])
+@pytest.mark.parametrize(("p", "degree", "n"), [(4, 1, 20), (8, 2, 20_000), (10, 3, 10**6)])
+@pytest.mark.parametrize(("floor", "ceiling", "rows"), [(0.25, 2.0, 1), (0.01, 7.0, 3), (0.4, 1.5, 1)])
+def test_experimental_bound_written_out(
+    smallest: float, p: int, degree: int, n: int, floor: float, ceiling: float, rows: int
+) -> None:
+    """As docs/guarantees.md has it, on a space of which every part of the sum shows."""
+    m, response = 300, 0.07
+    changed = max(  # Walsh functions of degree d or less that flip where s of p signs do
+        sum(math.comb(s, j) * math.comb(p - s, i) for j in range(1, degree + 1, 2) for i in range(degree - j + 1))
+        for s in range(p + 1)
+    )
+    radius, room = math.sqrt((ceiling - 1) / m), min(1 - 2 * floor, ceiling - floor - 1)
+    kappa = m * 2 / n * response
+    moved, tau = 2 * math.sqrt(changed) / (n * smallest), kappa / room
+    excess = tau * max(1 - floor, ceiling - 1) + kappa
+    eta = moved + tau * radius + excess / (excess + floor) * min(2 * radius, math.sqrt(2 * ceiling / m))
+    expected = rows * math.log(1 + m / floor * math.sqrt(2 * eta * radius))
+    geometry = ReducedSpaceGeometry(p, degree, m, smallest, response)
+    found = stability_epsilon(rows=rows, floor=floor, ceiling=ceiling, n=n, geometry=geometry)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_experimental_bound_where_the_box_has_no_interior() -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsyn
@@ -96,6 +97,31 @@ def test_a_loss_is_that_of_the_mechanisms_own_densities() -> None:
         assert logs[at] == pytest.approx(logs.max(), rel=1e-6)
         assert 0 < found.uncertainty < 1e-4
         assert found.lower_bound == found.loss - found.uncertainty
+
+
+@pytest.mark.parametrize("rows", [2, 7, 100])
+def test_k_rows_lose_k_times_as_much_and_are_k_times_as_unsure(rows: int) -> None:
+    table, settings = _dependent(30, (2, 3, 2), 5), {"floor": 0.05, "ceiling": 5.0}
+    one, many = (LossMeter(PrivateSampling(rows=k, **settings), table) for k in (1, rows))
+    for change in one.neighbours.random("replace_one", 5, np.random.default_rng(0)):
+        single, together = one.loss(change), many.loss(change)
+        for field in ("loss", "uncertainty", "lower_bound"):
+            assert getattr(together, field) == pytest.approx(rows * getattr(single, field), rel=1e-9)
+        assert 0 < single.lower_bound < single.loss
+
+
+def test_bins_that_noise_would_choose_are_not_measured() -> None:
+    numbers = dpsyn.Domain.of([dpsyn.Attribute("x", "numeric", lower=0.0, upper=100.0, bins=2, public=True)])
+    table = dpsyn.read_table(pd.DataFrame({"x": np.linspace(0, 4, 3)}), domain=numbers)
+    with pytest.raises(ParameterError, match=r"histogram_share = 0\.5 is not possible") as caught:
+        dpsyn.local_loss(PrivateSampling(degree=1, rows=1, histogram_share=0.5), table)
+    assert caught.value.field == "histogram_share"
+    assert dpsyn.local_loss(PrivateSampling(degree=1, rows=1), table).lower_bound > 0
+    # Categories have no bins that noise could choose, nor does a box without an interior look at any.
+    shared = PrivateSampling(rows=1, histogram_share=0.5)
+    assert dpsyn.local_loss(shared, _table([[0, 0], [1, 1]], 2, 2)).lower_bound > 0
+    ignored = PrivateSampling(degree=1, rows=1, floor=0.5, histogram_share=0.5)
+    assert dpsyn.local_loss(ignored, table).lower_bound == 0
 
 
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
