@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from dpsyn import checks
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import rounded_down, rounded_up
 
 Floats = npt.NDArray[np.float64]
 Scores = Callable[[int, np.random.Generator], npt.ArrayLike]
@@ -181,7 +181,8 @@ class Audit:
         return float(1 - attained), float(1 - (across + claimed_trade_off(self.claims, across)).min())
 
     def __str__(self) -> str:
-        bound = f"ε ≥ {math.floor(self.epsilon * 1000) / 1000:g} at δ = {self.delta:g} with {self.confidence:.4g} confidence"
+        bound = f"ε ≥ {math.floor(self.epsilon * 1000) / 1000:g} at δ = {self.delta:g}"
+        bound += f" with {rounded_down(self.confidence, 4)} confidence"
         told = f"{bound} ({self.hits:,} against {self.misses:,} of {self.tested:,} runs)"
         if self.claim is not None:
             found = "refutes" if self.epsilon > self.claim else "does not contradict"

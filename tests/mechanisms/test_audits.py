@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,14 +11,19 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.audit import audit_answers, audit_points
+from dpsyn.mechanisms import audit as audits
+from dpsyn.mechanisms.audit import CALIBRATED, audit_answers, audit_points, small_tables, trials
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.audit import _Class, audit_dp_cda, audit_published_dp_cda
 from dpsyn.mechanisms.dp_gan.audit import audit_dp_gan
 from dpsyn.mechanisms.noisy_reweighting import Part
+from dpsyn.mechanisms.noisy_reweighting import audit as audits_of_reweighting
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, laplace_profile, worst_rows
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.mechanisms.points import OnPoints
 from dpsyn.mechanisms.private_sampling.audit import audit_private_sampling
+from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.privacy import audit as privacy_audit
 from dpsyn.privacy import sensitivity
 from dpsyn.privacy.audit import log_ratio
 from dpsyn.solvers.coded import CodedRows
@@ -249,6 +255,45 @@ def test_wrong_input_names_the_field():
     with pytest.raises(ParameterError) as caught:
         audit_dp_cda(estimated)
     assert caught.value.field == "class_sizes"
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_a_profile_comes_to_the_claim_where_it_meets_it(name, neighbouring, monkeypatch):
+    """At the claim's own ε, and at the least δ above its own, what is claimed besides is the claim: nothing is left out."""
+    monkeypatch.setattr(audits, "SHARES", (1.0,))
+    monkeypatch.setattr(audits_of_reweighting, "SHARES", (1.0,))
+    monkeypatch.setattr(privacy_audit, "_DELTAS", (1.0001e-5,))
+    epsilon = 3.0 if name == "private_sampling" else 1.0
+    found = trials(name, dpsyn.PrivacySpec(epsilon, 1e-5, neighbouring))[CALIBRATED](
+        runs=10, generator=np.random.default_rng(0)
+    )
+    assert len(found.profile) == (found.delta > 0)
+    for claimed, delta in found.profile:
+        assert claimed == pytest.approx(found.claim, rel=1e-3)
+        assert delta == pytest.approx(found.delta, rel=5e-3)
+
+
+def is_one_row_apart(first, second, neighbouring):
+    one, other = (Counter(map(tuple, table.frame.to_numpy().tolist())) for table in (first, second))
+    moved = sorted([(one - other).total(), (other - one).total()])
+    return moved == ([1, 1] if neighbouring == "replace_one" else [0, 1])
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_the_two_tables_of_an_audit_are_neighbours(neighbouring, monkeypatch):
+    spec, tables = dpsyn.PrivacySpec(1.0, 1e-5, neighbouring), []
+    for columns, rows in ((1, 1), (2, 2), (3, 7)):
+        assert is_one_row_apart(*small_tables(columns, rows, spec), neighbouring)
+    run = OnPoints._run
+    monkeypatch.setattr(
+        OnPoints, "_run", lambda self, noise, table, told: tables.append(table) or run(self, noise, table, told)
+    )
+    for n in (1, 2, 9):
+        audit_points(dpsyn.LocalPerturbation(rows=1), spec, n=n, runs=10, generator=np.random.default_rng(0))
+        assert is_one_row_apart(tables[0], tables[-1], neighbouring)
+        assert tables[-1].n == n  # what it is calibrated to
+        tables.clear()
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +39,33 @@ def test_a_bound_by_hand():
     assert not audit_scores(scores, scores, confidence=0.95, claim=found.epsilon).refuted
     with_delta = audit_scores(scores, scores, delta=0.1, confidence=0.95)
     assert with_delta.epsilon == pytest.approx(math.log((lower - 0.1) / upper))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99, 1 - 1e-12, 1.0, 1 + 1e-12, 1.01, 2.0])
+def test_the_verdict_is_the_words_however_near_the_bound_is_to_the_claim(share):
+    scores = np.repeat([1.0, 0.0], [90, 10]), np.repeat([1.0, 0.0], [10, 90])
+    bound = audit_scores(scores, scores).epsilon
+    found = audit_scores(scores, scores, claim=bound * share)
+    assert found.refuted == (share < 1)
+    assert ("refutes the claim" in str(found), "does not contradict the claim" in str(found)) == (share < 1, share >= 1)
+    with_profile = audit_scores(scores, scores, profile=[(bound * 0.7, 0.1)])
+    sharpest = with_profile.sharpest.epsilon
+    one = audit_scores(scores, scores, claim=9.0, profile=[(sharpest * share, 0.1)])
+    assert one.refuted == (share < 1)
+    assert ("refutes the claim" in str(one)) == (share < 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.0004, 0.1235, 0.99999, 1.9999, 2.0, 12.34567, 123.4567])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99994, 0.99999, 1 - 1e-9])
+def test_no_more_is_said_of_a_bound_than_was_found(epsilon, confidence):
+    scores = np.repeat([1.0, 0.0], [90, 10]), np.repeat([1.0, 0.0], [10, 90])
+    claim = 0.10041
+    found = replace(audit_scores(scores, scores, claim=claim), epsilon=epsilon, confidence=confidence)
+    said = re.match(r"ε ≥ (\S+) at δ = 0 with (\S+) confidence .* the claim ε = (\S+)$", str(found))
+    bound, sure, claimed = map(float, said.groups())
+    assert epsilon - 1e-3 < bound <= epsilon
+    assert 0 < sure <= confidence
+    assert claim <= claimed < claim * 1.01
 
 
 def test_it_comes_close_to_the_true_epsilon_and_stays_below():

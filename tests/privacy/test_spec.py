@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpsyn.domain import NOT_YET_TRUE
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.mechanisms.base import Release
 from dpsyn.notation import readable
@@ -188,6 +189,35 @@ def test_a_promise_that_protects_hardly_anybody_says_so():
         assert words == ("proven" if said is None else f"proven, but {said} is so large that it protects hardly anybody")
     unsure = Guarantee(50.0, 0.0, "replace_one", "a proof", status="unconfirmed_domain")
     assert unsure.status_in_words.startswith("not yet true")
+
+
+NOT_YET, EXACT = "not yet true: nobody confirmed the domain as public", "proven in exact arithmetic only"
+IN_WORDS: dict[Status, tuple[str, str]] = {
+    "proven": ("proven", "proven"),
+    "unconfirmed_domain": (NOT_YET, NOT_YET),
+    "real_arithmetic": (EXACT, f"{NOT_YET}, and then {EXACT}"),
+    "experimental": ("experimental: not proven",) * 2,
+    "demonstration": ("demonstration",) * 2,
+    "published_but_wrong": ("no guarantee",) * 2,
+    "stated": ("stated by the file, not checked by us",) * 2,
+}
+"""What is said of a status: of a domain that somebody confirmed, and of one that nobody did."""
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-10, 1e-3])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 19.0])
+@pytest.mark.parametrize("status", get_args(Status))
+def test_what_a_status_means_hangs_on_the_domain_and_on_nothing_else(status, epsilon, delta):
+    epsilon = math.inf if status == "published_but_wrong" else epsilon
+    told, not_yet = "That it is so.", f"{NOT_YET_TRUE}: the domain of x was inferred."
+    lists = (((), (told,)), ((not_yet,), (not_yet, told), (told, not_yet)))
+    for words, assumed in zip(IN_WORDS[status], lists, strict=True):
+        for assumptions in assumed:
+            claim = Guarantee(epsilon, delta, "replace_one", "a proof", assumptions, status)
+            assert claim.status_in_words == words
+            assert claim.unconfirmed == (not_yet in assumptions)
+            if status not in ("published_but_wrong", "demonstration"):
+                assert str(claim) == f"{claim.claim} ({words})"
 
 
 @pytest.mark.parametrize(
