@@ -9,10 +9,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpsyn
+from dpsyn.app.lab import workspace
 from dpsyn.app.lab.releases import _OtherData, _what_differs
-from dpsyn.evaluation.experiments import Experiment, Grid, MadeRelease, archive_text, read_archive
+from dpsyn.data.source import DataSource
+from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease, archive_text, read_archive
+from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
+from tests.evaluation.experiments.fakes import result_of
 
 PEOPLE = dpsyn.read_table(pd.DataFrame({"smokes": ["no", "yes"] * 20, "age": range(40)}), name="people")
 """Of which nobody has confirmed anything."""
@@ -38,9 +42,35 @@ def archived(kind: str, held_out: float) -> str:
         release = config.calibrate(spec, table.domain, table.n)(None, table)
         return archive_text([MadeRelease(1, "theirs", release, None, "people", table.domain, config=config)], [])
     source = Dataset(table=table, full=table, held_out=held_out).source
-    return archive_text(
-        [], [Experiment(1, "theirs", "people", "f00", Grid({"a": config}, spec), None, (1,), (), data=source)]
-    )
+    return archive_text([], [experiment_of(source)])
+
+
+def experiment_of(source: DataSource | None) -> Experiment:
+    """Two runs: one whose claim says that it is proven, and one that was refused."""
+    grid = Grid({"a": dpsyn.NoisyReweighting(rows=5)}, dpsyn.PrivacySpec(1.0), repeats=2)
+    first, second = grid.cells()
+    results = {one.key: one for one in (result_of(first), CellResult.of(second, "refused", "no budget"))}
+    return Experiment(1, "theirs", "people", "f00", grid, None, (1,), (), results=results, data=source)
+
+
+@pytest.mark.parametrize("data", ["none", "bundled", "own"])
+def test_runs_of_an_imported_experiment_have_the_claims_of_its_file_whatever_their_data(data: str) -> None:
+    table = PEOPLE.with_domain(PEOPLE.domain.confirmed())
+    own = Dataset(table=table, full=table).source
+    source = {"none": None, "bundled": visit.bundled("asia").source, "own": own}[data]
+    given = experiment_of(source)
+    found = workspace._stated(given)
+    assert [one.guarantee.get("status") for one in given.results.values()] == ["proven", None]
+    assert [one.guarantee.get("status") for one in found.results.values()] == ["stated", None]
+    assert found.data == (replace(own, domain=PEOPLE.domain.unconfirmed()) if data == "own" else source)
+
+
+def test_what_a_release_is_read_from_is_said_once_however_often_it_is_read() -> None:
+    release = dpsyn.MST(rows=5).calibrate(dpsyn.PrivacySpec(1.0), PEOPLE.domain, PEOPLE.n)(None, PEOPLE)
+    made = MadeRelease(1, "theirs", release, None, "people", PEOPLE.domain)
+    for _ in range(2):
+        made = workspace._marked(made)
+        assert made.release.guarantee.assumptions == (*release.guarantee.assumptions, FROM_A_FILE)
 
 
 def page(text: str) -> None:
