@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpsyn
+from dpsyn import escape
 from dpsyn.app.lab.notebook import visit_notebook
 from dpsyn.app.lab.releases import Asked
 from dpsyn.evaluation.experiments import Experiment, Grid, MadeRelease, run_grid
@@ -96,6 +98,38 @@ def test_it_says_what_is_not_public_and_where_the_rest_is_known_from(current: Da
     words = words_of(visit_notebook(known, [], ASKED, [], SPEC))
     assert "- age: code book" in words
     assert "no guarantee is true yet" not in words
+
+
+@pytest.mark.parametrize("known", range(4))
+def test_one_column_that_nobody_confirmed_is_enough_for_no_guarantee_to_be_true(current: Dataset, known: int) -> None:
+    columns = [replace(a, public=at < known) for at, a in enumerate(current.table.domain.attributes)]
+    table = current.table.with_domain(dpsyn.Domain.of(columns))
+    words = words_of(visit_notebook(Dataset(table=table, full=table, target="ill", revision=3), [], ASKED, [], SPEC))
+    assert ("no guarantee is true yet" in words) == (known < len(columns))
+    assert ("It is public." in words) == (known == len(columns))
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("seed", [None, 0, 3, [0, 5]])
+def test_a_release_is_made_again_as_it_was_and_its_claim_is_said_with_its_status(
+    current: Dataset, seed: Any, neighbouring: Any
+) -> None:
+    spec, learn = dpsyn.PrivacySpec(1.00041, 1e-6, neighbouring), current.parts[0]
+    for domain in (learn.domain, learn.domain.confirmed()):
+        table = learn.with_domain(domain)
+        config = dpsyn.MWEM(rounds=2, rows=9)
+        release = config.calibrate(spec, domain, table.n)(None if seed is None else np.random.default_rng(seed), table)
+        one = MadeRelease(1, "mine", release, seed, "people.csv", domain, config=config)
+        text = visit_notebook(current, [one], ASKED, [], SPEC)
+        claim = str(release.guarantee)
+        assert escape.markdown(claim[0].upper() + claim[1:]) in words_of(text)
+        assert release.guarantee.status_in_words in claim.lower()
+        assert ("A seed makes it a demonstration" in words_of(text)) == (seed is not None)
+        (code,) = ("".join(cell["source"]) for cell in read(text)["cells"] if "release_1 = " in "".join(cell["source"]))
+        assert f"release_1 = mechanism({'None' if seed is None else f'np.random.default_rng({seed})'}, train)" in code
+        names: dict[str, Any] = {"dpsyn": dpsyn}
+        exec("\n".join(line for line in code.splitlines() if line.startswith(("config = ", "spec = "))), names)
+        assert (names["config"], names["spec"]) == (config, spec)
 
 
 def test_an_experiment_is_there_once(current: Dataset) -> None:
