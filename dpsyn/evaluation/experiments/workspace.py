@@ -103,9 +103,8 @@ class Workspace:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is kept in it yet."""
-        kept = ("releases/*.json", "experiments/*/experiment.json", _SQLITE)
         with self._there():
-            return not any(path for pattern in kept for path in self.folder.glob(pattern))
+            return not (self._files() or self._plans() or (self.folder / _SQLITE).exists())
 
     def read(self) -> Archive:
         """All releases, and all experiments with their results, oldest first; what is wrong is set aside, untouched.
@@ -122,15 +121,23 @@ class Workspace:
                     self.keep(thing)
                 with suppress(FileNotFoundError):  # another visit has taken it over at the same time
                     old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
-            for path in self._releases.glob("*.json"):
+            for path in self._files():
                 for archive in _load(path, _keyed("release", path.stem), found.set_aside):
                     found.releases.extend(archive.releases)
-            for path in self._experiments.glob("*/experiment.json"):
+            for path in self._plans():
                 for archive in _load(path, _keyed("experiment", path.parent.name), found.set_aside):
                     found.experiments.extend(_with_results(e, path, found.set_aside) for e in archive.experiments)
         found.releases.sort(key=lambda made: (made.when, made.key))
         found.experiments.sort(key=lambda experiment: (experiment.when, experiment.key))
         return found
+
+    def _files(self) -> list[Path]:
+        """Of the releases. (A glob would pass over what may not be looked into.)"""
+        return [path for path in self._releases.iterdir() if path.suffix == ".json"]
+
+    def _plans(self) -> list[Path]:
+        """Files of the experiments, where each should be."""
+        return [folder / "experiment.json" for folder in self._experiments.iterdir() if folder.is_dir()]
 
     def keep(self, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None = None) -> None:
         """Write a release, or an experiment with its results, in place of what the folder has of it.

@@ -12,6 +12,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,43 @@ def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
             do()
     with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
         workspace.add_result(planned(), result(0))
+
+
+@pytest.mark.parametrize("name", ["releases", "experiments"])
+def test_a_folder_that_may_not_be_listed_is_not_taken_for_an_empty_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, listed = Workspace(tmp_path), Path.iterdir
+
+    def closed(path: Path) -> Any:
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", closed)
+    with pytest.raises(WorkspaceError, match="Permission denied"):
+        workspace.read()
+    with pytest.raises(WorkspaceError, match="Permission denied"):
+        _ = workspace.is_empty
+
+
+def test_an_experiment_that_may_not_be_looked_into_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, there, opened = Workspace(tmp_path), Path.exists, Path.open
+    workspace.keep(planned())
+
+    def closed(real: Any) -> Any:
+        def asked(path: Path, *args: Any, **options: Any) -> Any:
+            if path.name == "experiment.json":
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *args, **options)
+
+        return asked
+
+    monkeypatch.setattr(Path, "exists", closed(there))
+    monkeypatch.setattr(Path, "open", closed(opened))
+    (said,) = workspace.read().set_aside
+    assert said.endswith("experiment.json: it cannot be read (Permission denied)")
+    assert not workspace.is_empty
 
 
 def test_a_file_that_is_too_large_is_set_aside_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
