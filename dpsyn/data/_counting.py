@@ -145,10 +145,12 @@ class CodedInPlace:
         """How many rows there are, how many different ones, and the most that are equal."""
         every = range(len(self.columns))
         keys = ", ".join(f"k{j}" for j in every)
-        groups = f"(SELECT {COUNT} AS number FROM {self._source(every)} GROUP BY {keys}) AS different"
-        sums = "CAST(sum(number) AS BIGINT) AS n, CAST(max(number) AS BIGINT) AS largest"
+        groups = f"(SELECT {keys}, {COUNT} AS number FROM {self._source(every)} GROUP BY {keys}) AS different"
+        # A code below 0 is of a cell that was not there before.
+        lost = f"CAST(max(CASE WHEN {' OR '.join(f'k{j} < 0' for j in every)} THEN 1 ELSE 0 END) AS BIGINT) AS lost"
+        sums = f"CAST(sum(number) AS BIGINT) AS n, CAST(max(number) AS BIGINT) AS largest, {lost}"
         found = self.engine.ask(f"SELECT {sums}, {COUNT} AS different FROM {groups}").to_pydict()
-        if int(found["n"][0]) != self.n:
+        if found["n"][0] != self.n or found["lost"][0]:
             raise DataError(f"{self.name!r}: {CHANGED}")
         return EqualRows(self.n, int(found["different"][0]), int(found["largest"][0]))
 
