@@ -276,7 +276,8 @@ def written(
     Args:
         paths: to write.
         force: write over what is there, but for what is ``read``: private rows are nowhere else, perhaps.
-        read: files that the command reads, and folders, into which nothing is written that would be read.
+        read: files that the command reads, ``-`` for standard input, and folders, into which nothing is written that would
+            be read.
 
     Raises:
         UsageError: two are one file.
@@ -298,6 +299,9 @@ def written(
     files = [path for path in paths if path]
     inputs = [Path(os.path.realpath(one)) for one in read if one]
     marks = set(map(_which, _all_read(inputs))) - {None} if files else set()
+    if "-" in read:
+        with suppress(OSError, ValueError, AttributeError):  # there is none
+            marks.add(_which(sys.stdin.fileno()))
     try:
         for path in files:
             if str(path) == "-":
@@ -367,15 +371,15 @@ def _all_read(inputs: Sequence[Path]) -> Iterator[Path]:
                 yield from (file, file.parent)
 
 
-def _which(path: Path) -> tuple[int, ...] | None:
-    """Which file or folder lies there, whatever its names are."""
+def _which(path: Path | int) -> tuple[int, ...] | None:
+    """Which file or folder lies there, whatever its names are, or is open under a number."""
     found = _mark(path)
     return None if found is None else found[:2]
 
 
-def _mark(path: Path) -> tuple[int, ...] | None:
+def _mark(path: Path | int) -> tuple[int, ...] | None:
     """Which file lies there, and how large it is; None for none."""
     with suppress(OSError):
-        found = path.stat()
+        found = os.stat(path)
         return found.st_dev, found.st_ino, found.st_size
     return None

@@ -588,6 +588,24 @@ def test_columns_are_named_as_in_csv(here: Path, columns: str, names: tuple[str,
         assert "write names as in CSV" in run("schema", "odd.csv", "--columns", bad, code=terminal.USAGE).stderr
 
 
+@pytest.mark.parametrize(
+    "words", ["schema - -o leute.csv", "generate - -o x.csv --record hard.csv", "generate - -o link.csv"]
+)
+def test_the_file_that_is_standard_input_is_not_written_over(here: Path, words: str) -> None:
+    before = (here / "leute.csv").read_bytes()
+    (here / "link.csv").symlink_to("leute.csv")
+    found = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m dpsyn.cli {words} --force < leute.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == terminal.INPUT
+    assert "is what is read here: take another name to write" in found.stderr
+    assert (here / "leute.csv").read_bytes() == before
+    assert not list(here.glob("x*"))
+
+
 @pytest.mark.parametrize("words", ["schema -", "generate - -o x.csv", "verify -"])
 def test_where_standard_input_is_closed_nothing_is_read(here: Path, words: str) -> None:
     found = subprocess.run(
