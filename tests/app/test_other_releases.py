@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpsyn
 from dpsyn.app.lab import workspace
-from dpsyn.app.lab.releases import _OtherData, _what_differs
+from dpsyn.app.lab.releases import _columns, _OtherData, _what_differs
 from dpsyn.data.source import DataSource
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease, archive_text, read_archive
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE
@@ -108,7 +108,7 @@ def test_what_an_imported_file_calls_public_is_not_so_nor_does_a_button_make_it_
     app.run()
     assert not app.exception
     said = " ".join(element.value for element in (*app.markdown, *app.info))
-    assert "not confirmed as public" in said
+    assert ("its word does not count" if kind == "release" else "not confirmed as public") in said
     assert "All are confirmed as public" not in said
     for experiment in app.session_state["experiments"]:
         assert not any(a.public for a in experiment.data.domain.attributes)
@@ -122,3 +122,15 @@ def test_what_an_imported_file_calls_public_is_not_so_nor_does_a_button_make_it_
     assert not any(a.public for a in now.table.domain.attributes)
     assert now.table.domain == PEOPLE.domain.unconfirmed()
     assert now.held_out == (0.4 if kind == "experiment" else visit.HELD_OUT)
+
+
+def test_columns_that_a_file_calls_public_are_said_to_be_so_by_its_word() -> None:
+    public = visit.bundled("asia").table.domain
+    first = public.attributes[0]
+    words = "were confirmed as public in the visit that made them; here its word does not count."
+    assert _columns(public, of_file=True).endswith(f" The file says that they {words}")
+    some = public.replace(replace(first, public=False))
+    assert _columns(some, of_file=True).endswith(f" The file says that they, except {first.name}, {words}")
+    for of_file in (True, False):
+        said = _columns(public.unconfirmed(), of_file=of_file)
+        assert said.endswith(" Their categories and bounds are not confirmed as public here.")

@@ -111,7 +111,7 @@ def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     app = upload(open_page)
     confirm(app)
     app = open_workspace(app, folder)
-    assert "read off the data and are not confirmed as public" in said(app)
+    assert "are not confirmed as public here" in said(app)
     assert "the columns asia, tub," in said(app)
     app = app.button(key="kept_columns_0").click().run()
     assert not any(a.public for a in app.session_state["dataset"].table.domain.attributes)
@@ -175,7 +175,8 @@ def test_columns_that_a_file_calls_public_are_not_so_by_its_word(kept, open_page
     app = upload(open_page).switch_page("comparison.py").run()
     app.file_uploader(key="runs_import_0").upload("runs.json", runs, "application/json").run()
     app = finish_job(app.button(key="runs_read").click().run())
-    assert "are not confirmed as public" in said(app)
+    assert "The file says that they were confirmed as public in the visit that made them" in said(app)
+    assert "are not confirmed as public" not in said(app)
     assert "confirmed as public there, which nobody has done here" in said(app)
     assert not [b for b in app.button if b.key == "kept_columns_0"]
     current = app.session_state["dataset"]

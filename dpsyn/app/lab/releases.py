@@ -182,7 +182,7 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
             count = counted(len(group), "release")
             other = _OtherData(name, domain, _target(group))
             st.markdown(
-                f"**{escape.markdown(name)}**: {count}. {escape.markdown(_columns(domain))}"
+                f"**{escape.markdown(name)}**: {count}. {escape.markdown(_columns(public, of_file=of_file))}"
                 + (f" Target: {escape.markdown(other.target)}." if other.target else "")
             )
             st.caption(escape.markdown(_what_differs(current, other)))
@@ -250,12 +250,16 @@ def _target(group: list[MadeRelease]) -> str | None:
     return str(found.pop()) if len(found) == 1 else None
 
 
-def _columns(domain: Domain) -> str:
-    """The columns of releases in a sentence, and which of them nobody has confirmed."""
+def _columns(domain: Domain, *, of_file: bool = False) -> str:
+    """The columns of releases in a sentence, and which of them nobody has confirmed; of a file, what it says of that."""
     unconfirmed = [a.name for a in domain.attributes if not a.public]
     said = f"Columns: {_listed(domain.names)}."
     if len(unconfirmed) == len(domain):
-        return said + " Their categories and bounds were read off the data and are not confirmed as public."
+        return said + " Their categories and bounds are not confirmed as public here."
+    if of_file:
+        but = f", except {_listed(unconfirmed)}," if unconfirmed else ""
+        said += f" The file says that they{but} were confirmed as public in the visit that made them;"
+        return f"{said} here its word does not count."
     return said + (f" Not confirmed as public: {_listed(unconfirmed)}." if unconfirmed else " All are confirmed as public.")
 
 
