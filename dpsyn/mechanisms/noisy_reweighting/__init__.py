@@ -37,7 +37,8 @@ from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechan
 from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism, parts_of_merging
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import merges
-from dpsyn.notation import counted, gigabytes
+from dpsyn.notation import counted as in_words
+from dpsyn.notation import gigabytes
 from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import contingency_cells
@@ -274,8 +275,8 @@ class NoisyReweighting(Config):
             # The codes, and with them what a neighbour moves of the statistics, follow from the noisy histograms.
             moved = histograms.moved(spec.neighbouring)
             found = with_counts(found.whatever_the_codes(), HISTOGRAMS, 0, moved, kind, self.histogram_share)
-        with_n = spec.neighbouring == "add_remove" and family.name == "functions"
-        if with_n:
+        counted = spec.neighbouring == "add_remove" and family.name == "functions"
+        if counted:
             found = with_count(found, kind, _COUNT_SHARE)
         ledger = calibrated_ledger(found, kind, spec)
         if spec.neighbouring == "replace_one" and not chooses:
@@ -305,7 +306,7 @@ class NoisyReweighting(Config):
             scale=ledger.base,
             marginals=marginals,
             histograms=histograms,
-            count_part=with_n,
+            count_part=counted,
         )
 
     def _kind(self, spec: PrivacySpec) -> NoiseKind:
@@ -341,9 +342,8 @@ class NoisyReweighting(Config):
         walsh = self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary)
         wide = next((a for a in domain.attributes if a.size != 2), None)
         if walsh and wide is not None:
-            allowed = (
-                f"column {quoted(wide.name)} has {counted(wide.size, 'value')}; Walsh functions need two, use 'contingency'"
-            )
+            has = in_words(wide.size, "value")
+            allowed = f"column {quoted(wide.name)} has {has}; Walsh functions need two, use 'contingency'"
             raise ParameterError("statistics", "walsh", allowed)
         count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
