@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -71,6 +72,48 @@ def test_what_a_release_is_read_from_is_said_once_however_often_it_is_read() -> 
     for _ in range(2):
         made = workspace._marked(made)
         assert made.release.guarantee.assumptions == (*release.guarantee.assumptions, FROM_A_FILE)
+
+
+@pytest.mark.parametrize("theirs", [False, True])
+def test_of_results_that_both_have_those_that_were_here_count_or_those_of_the_folder(theirs: bool) -> None:
+    mine, other = experiment_of(None), experiment_of(None)
+    for key, one in mine.results.items():
+        other.results[key] = replace(one, message="theirs")
+    first = next(iter(mine.results))
+    for short in (mine, other):
+        results = {first: short.results[first]}
+        both = (
+            workspace._joined(replace(mine, results=results), other, theirs=theirs)
+            if short is mine
+            else (workspace._joined(mine, replace(other, results=results), theirs=theirs))
+        )
+        assert both.results.keys() == mine.results.keys()
+        assert both.results[first] == (other if theirs else mine).results[first]
+    own, imported = replace(mine), workspace._stated(mine)
+    assert workspace._joined(own, imported, theirs=False).results == own.results  # the claims that were computed here
+
+
+def test_releases_of_other_claims_rows_settings_or_data_are_not_the_same_one() -> None:
+    release = dpsyn.MST(rows=5).calibrate(dpsyn.PrivacySpec(1.0), PEOPLE.domain, PEOPLE.n)(None, PEOPLE)
+    made = MadeRelease(1, "theirs", release, None, "people", PEOPLE.domain)
+    claim = release.guarantee
+
+    def told(**changes: Any) -> MadeRelease:
+        return replace(made, release=replace(release, **changes))
+
+    same = [replace(made, name="mine", number=7, key="other", seconds=9.0, fingerprint="f00"), workspace._marked(made)]
+    assert {workspace._content(one) for one in same} == {workspace._content(made)}
+    others = [
+        *(told(guarantee=replace(claim, **{name: new})) for name, new in (
+            ("status", "stated"), ("epsilon", 0.5), ("delta", 1e-9), ("neighbouring", "add_remove"), ("source", "a file"),
+            ("unit", "user"),
+        )),
+        told(rows=release.rows.iloc[:-1]),
+        told(settings={**release.settings, "rows": 6}),
+        replace(made, dataset="others"),
+        replace(made, when="2024-01-02T03:04:05+00:00"),
+    ]  # fmt: skip
+    assert len({workspace._content(one) for one in [made, *others]}) == len(others) + 1
 
 
 def page(text: str) -> None:

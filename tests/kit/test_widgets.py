@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.domain import NOT_YET_TRUE
 from dpsyn.kit.widgets import (
     CEILINGS,
     COUNTS,
@@ -21,6 +23,7 @@ from dpsyn.kit.widgets import (
     time_left,
     with_thousands,
 )
+from dpsyn.privacy.spec import Guarantee, Status
 
 
 @pytest.mark.parametrize(
@@ -116,3 +119,68 @@ def test_tables_are_written_with_thousands_and_keep_their_values():
     assert shown.data.equals(frame)
     words = shown.to_html()
     assert all(f">{text}<" in words for text in ("20,000", "7", "10⁻⁵", "1,234"))
+
+
+CONFIRM = "This guarantee holds only once the domain is confirmed as public"
+TITLES: dict[Status, tuple[str, str]] = {
+    "proven": ("This guarantee is proven",) * 2,
+    "unconfirmed_domain": (CONFIRM,) * 2,
+    "real_arithmetic": (
+        "This guarantee is proven in exact arithmetic only: floating point can break it",
+        f"{CONFIRM}, and then in exact arithmetic only",
+    ),
+    "experimental": ("Experimental: not proven",) * 2,
+    "stated": ("This guarantee is stated by the file, not checked by us",) * 2,
+    "demonstration": ("No guarantee: whoever knows the seed can take the noise off",) * 2,
+}
+"""How a card begins: of a domain that somebody confirmed, and of one that nobody did."""
+
+WEAK = [(1.00041, 0.0, ""), (1.0, 1e-5, ""), (20.0, 0.0, "ε"), (20.0, 0.1, "ε"), (1.0, 0.01, "δ")]
+"""ε, δ and which of them is so large that a claim is worth little."""
+
+
+def cards(claims, before):
+    from dpsyn.kit.widgets import guarantee_card
+
+    for claim in claims:
+        guarantee_card(claim, before=before)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_card_says_whether_the_claim_holds_and_all_that_it_takes_for_granted(before):
+    claims, expected = [], []
+    told, not_yet = "That it is so.", f"{NOT_YET_TRUE}: the domain of x was inferred."
+    for status, unconfirmed in product(TITLES, (False, True)):
+        for epsilon, delta, weak in (
+            (1.00041, 0.0, ""),
+            (1.0, 1e-5, ""),
+            (20.0, 0.0, "ε"),
+            (20.0, 1e-5, "ε"),
+            (1.0, 0.01, "δ"),
+        ):
+            assumptions = (told, not_yet, "The last one.") if unconfirmed else (told, "The last one.")
+            claim = Guarantee(epsilon, delta, "add_remove", "a proof", assumptions, status)
+            title = TITLES[status][unconfirmed]
+            if status == "proven" and weak:
+                title += f", but {weak} is so large that it protects hardly anybody"
+            tense = "The release will be" if before else "The release is"
+            claims.append(claim)
+            expected.append((status == "proven" and not weak, f"**{title}.** {tense} **{said(claim.claim)}**."))
+    app = AppTest.from_function(cards, default_timeout=60, args=(claims, before)).run()
+    assert not app.exception
+    assert [one.value for one in app.success] == [text for sound, text in expected if sound]
+    assert [one.value for one in app.warning] == [text for sound, text in expected if not sound]
+    granted = [one.value for one in app.markdown]
+    assert len(granted) == len(claims)
+    for text, claim in zip(granted, claims, strict=True):
+        assert text.splitlines() == ["a proof.", "", *(f"- {said(one)}" for one in claim.assumptions)]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_card_of_no_guarantee_gives_all_reasons_and_no_number(before):
+    claim = Guarantee(math.inf, 1e-5, "replace_one", "a paper", ("First.", "Second.", "Third."), "published_but_wrong")
+    app = AppTest.from_function(cards, default_timeout=60, args=([claim], before)).run()
+    (text,) = [one.value for one in app.error]
+    assert text.startswith(f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: a paper")
+    assert text.endswith("- First.\n- Second.\n- Third.")
+    assert [*app.success, *app.warning] == []
