@@ -78,7 +78,8 @@ def test_a_smaller_delta_is_refuted(record: dict[str, Any], part: float) -> None
 
 
 def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict[str, Any]) -> None:
-    facts = set(record["settings"]) - set(record["config"]) - {"requested", "n"}
+    facts = set(record["settings"]) - set(record["config"]) - {"requested"}
+    assert ("n" in facts) == (record["guarantee"]["neighbouring"] == "replace_one")
     assert facts
     for fact in facts:
         lacking = copy.deepcopy(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,6 +65,36 @@ def test_one_draw_or_one_run_cannot_tell() -> None:
 def test_a_measure_that_nobody_took_is_refused_as_the_figure_refuses_it() -> None:
     with pytest.raises(ParameterError, match="'error'"):
         summarise([result(0, [1.0])], "eror")
+
+
+ASKED = {"epsilon": 1.0, "delta": 1e-5, "neighbouring": "add_remove"}
+BUDGETS = [
+    ({}, "on budget"),
+    ({"epsilon": 0.5}, "on budget"),
+    ({"epsilon": 1 + 1e-12}, "on budget"),  # rounding
+    ({"epsilon": 1.001}, "over budget"),
+    ({"delta": 1.001e-5}, "over budget"),
+    ({"delta": 1e-4, "epsilon": 0.1}, "over budget"),
+    ({"neighbouring": "replace_one"}, "other neighbours"),
+    ({"neighbouring": "replace_one", "epsilon": 2.0}, "over budget"),
+]
+"""What differs of a claim from what was asked for, and what its run is called."""
+
+
+@pytest.mark.parametrize(("changes", "budget"), BUDGETS)
+def test_one_run_that_gives_something_else_than_was_asked_for_is_enough_to_mark_its_point(
+    changes: dict[str, Any], budget: str
+) -> None:
+    others = [replace(result(i, [1.0]), asked=ASKED, guarantee=ASKED | {"epsilon": 0.9}) for i in range(3)]
+    one = replace(others[1], guarantee=ASKED | changes)
+    assert one.budget == budget
+    for at in range(3):
+        runs = [*others[:at], replace(one, repeat=at, key=str(at)), *others[at + 1 :]]
+        (point,) = summarise(runs, "error")
+        assert point.claimed_epsilon == max(0.9, one.guarantee["epsilon"])
+        assert (point.over_budget, point.other_neighbours) == (budget == "over budget", budget == "other neighbours")
+        assert point.fair == (budget == "on budget")
+        assert results_frame(runs)["budget"].tolist().count(budget) == (3 if budget == "on budget" else 1)
 
 
 def test_only_what_was_done_counts() -> None:
