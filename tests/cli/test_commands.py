@@ -27,6 +27,7 @@ from dpsyn import escape, memory
 from dpsyn.cli import dpsyn as command
 from dpsyn.cli import experiment, terminal
 from dpsyn.data.schema_file import read_schema
+from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered
@@ -698,6 +699,50 @@ def test_a_record_is_verified_and_a_smaller_epsilon_is_refuted(here: Path) -> No
     assert said.startswith("REFUTED")
     found = json.loads(run("verify", "-", "--json", code=terminal.NO, stdin=text).stdout)
     assert not found["holds"]
+
+
+@pytest.mark.parametrize("why", ["nobody confirmed the domain", "a seed"])
+def test_a_record_that_nothing_contradicts_does_not_hold_where_nothing_is_guaranteed(here: Path, why: str) -> None:
+    """By its words, its exit code, its JSON and all that it takes for granted."""
+    run("schema", "leute.csv", "-o", "s.json", *(["--confirmed"] if why == "a seed" else []))
+    run(
+        "generate",
+        "leute.csv",
+        "--schema",
+        "s.json",
+        "-o",
+        "rows.csv",
+        *QUICK,
+        *(["--seed", "0"] if why == "a seed" else []),
+    )
+    claim = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))["guarantee"]
+    words = ("verify", "rows.record.json", "--schema", "s.json")
+    said = " ".join(run(*words, code=terminal.NO).stdout.split())
+    assert said.startswith("NOT TRUE YET: calibrated anew, its settings give what the record states, ")
+    assert ("not yet true: nobody confirmed" if why != "a seed" else "a demonstration without a guarantee") in said
+    assert claim["assumptions"]
+    assert all(f"taken for granted: {assumption}" in said for assumption in claim["assumptions"])
+    found = json.loads(run(*words, "--json", code=terminal.NO).stdout)
+    assert (found["holds"], found["stated"]["status"]) == (False, claim["status"])
+    assert found["found"]["assumptions"] == claim["assumptions"]
+
+
+def test_what_reads_private_rows_says_so_in_its_last_line(here: Path) -> None:
+    run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
+    for words in (["compare", "leute.csv", "rows.csv"], ["compare", "leute.csv", "rows.csv", "--degrees", "1"]):
+        assert run(*words).stdout.splitlines()[-1] == f"[{PRIVATE}]"
+    for words, code in ((["--epsilon", "0.1"], terminal.NO), (["--target", "raucht", "--epsilon", "50"], 0)):
+        assert run("feasibility", "leute.csv", *words, code=code).stdout.splitlines()[-1] == f"[{PRIVATE}]"
+
+
+@pytest.mark.parametrize("known", ["none", "one", "all"])
+def test_a_schema_with_one_column_that_nobody_confirmed_is_to_be_corrected(here: Path, known: str) -> None:
+    schema = json.loads(run("schema", "leute.csv").stdout)
+    for column in schema["columns"]:
+        column["public"] = known == "all" or (known == "one" and column["name"] == "raucht")
+    (here / "s.json").write_text(json.dumps(schema), encoding="utf-8")
+    said = " ".join(run("schema", "s.json", "-o", "again.json").stderr.split())
+    assert ("set public to true in the columns that you know without these rows" in said) == (known != "all")
 
 
 def test_what_a_release_shows_besides_its_rows_is_told(here: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Point
-from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
+from dpsyn.evaluation.experiments.figures import _note, draw_curves, draw_spread
+from dpsyn.evaluation.experiments.summary import points_table
 
 
 def point(label: str, value: float, mean: float, *, over: bool = False, parts: tuple[float, float] | None = None) -> Point:
@@ -125,3 +127,13 @@ def test_a_mean_of_fewer_runs_than_asked_for_looks_different_and_says_so() -> No
     assert "failed" not in trace.customdata[1][1]
     (usual,) = draw_curves({"error": [point("b", 10.0, 0.4)]}, "epsilon").data
     assert usual.marker.symbol == ("circle",)
+
+
+@pytest.mark.parametrize("epsilon", [7.0, 20.00041, 0.123401, 1234.01])
+def test_the_epsilon_that_a_point_needs_is_never_said_to_be_less_than_it_is(epsilon: float) -> None:
+    over = replace(point("a", 1.0, 0.2, over=True), claimed_epsilon=epsilon)
+    (said,) = re.findall(r"needs ε = (\S+): not comparable", _note(over))
+    assert epsilon <= float(said) < epsilon * 1.001
+    assert "needs" not in _note(replace(over, over_budget=False))
+    (claimed,) = points_table([over], "epsilon")["Claimed ε"]
+    assert epsilon <= float(claimed) < epsilon * 1.001
