@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from dpsyn.data.images import image_side
+from dpsyn.domain import listed
 from dpsyn.kit import layers
 from dpsyn.kit.layers import BLUE, HERE
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step
@@ -47,9 +48,12 @@ def _stages(order: int, epsilon: float = 10.0, rows: int = 1_259, noisy: bool = 
     info = stages_info(inside, _side(), _SEED, _SHOWN)
     if not noisy:
         info = ImagesInfo(info.columns, info.rows[:2], info.images[:2], info.lower, info.upper)
+    few = [inside.records.classes[k] for k in _SHOWN if k not in inside.kept]
     return draw_images(info, width=760), (
         f"Each row of the release averages {counted(order, 'image')} of one digit, then adds noise σ = "
         f"{short(inside.sigma, 3)}, for {rows:,} rows at ε = {epsilon:g}."
+        + f" Of the {listed(few)} there are fewer images, so no rows."
+        * bool(few)
     )
 
 

@@ -81,3 +81,14 @@ def test_a_low_ceiling_leaves_no_floor() -> None:
     window = floor_window(replace(GOOD, ceiling=1.0))
     assert (window.both, window.blocked_by) == (None, ("box",))
     assert window.end <= 0
+
+
+@pytest.mark.parametrize(("floor", "ceiling"), [(0.5, 1.25), (0.5, 2.0), (0.25, 1.1), (0.1, 3.0), (0.4, 1.2)])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0])
+def test_what_a_row_needs_lies_on_the_side_that_is_said(floor: float, ceiling: float, epsilon: float) -> None:
+    found = privacy_condition(replace(GOOD, floor=floor, ceiling=ceiling, epsilon=epsilon, log_n=math.log(1000)))
+    assert found.holds is ((floor, ceiling) == (0.5, 2.0))
+    for one in found.remedies:
+        if not found.holds and one.log_value is not None:
+            ahead = one.log_value - one.log_current
+            assert ahead > 0 if one.side == "at_least" else ahead < 0, one

@@ -62,10 +62,11 @@ def stages_info(inside: Inside, side: int, seed: int, classes: Sequence[int] | N
         inside: images of side × side pixels, row by row, and the settings.
         side: pixels.
         seed: of the draw.
-        classes: codes; None takes the first :data:`MOST_SHOWN` with l records or more.
+        classes: codes, those of fewer than l records are left out; None takes the first :data:`MOST_SHOWN`.
     """
     records, order = inside.records, inside.order_of_mixture
-    drawn = inside.draw(seed, classes=(inside.kept if classes is None else list(classes))[:MOST_SHOWN])
+    shown = [k for k in (inside.kept if classes is None else classes) if k in inside.kept]
+    drawn = inside.draw(seed, classes=shown[:MOST_SHOWN])
     stages = (drawn.real, drawn.mixed, drawn.noised)
     lower, upper = grey_scale(records)
     return ImagesInfo(

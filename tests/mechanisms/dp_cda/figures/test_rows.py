@@ -38,6 +38,14 @@ def test_real_images_are_the_records_and_mixed_ones_their_means(digits: Records)
     assert (info.images[1] == info.images[2]).all()
 
 
+def test_a_class_of_fewer_than_l_images_is_left_out(digits: Records) -> None:
+    sizes = digits.sizes
+    most, least = max(range(10), key=lambda k: sizes[k]), min(range(10), key=lambda k: sizes[k])
+    info = figures.stages_info(stated(digits, sizes[most], 0.5), 8, 3, classes=[least, most])
+    assert sizes[least] < sizes[most]
+    assert info.columns == (str(most),)
+
+
 def test_released_images_stay_on_the_grey_scale(digits: Records) -> None:
     info = figures.stages_info(stated(digits, 8, 0.5, 1.0), 8, 3, classes=[4, 1])
     assert info.columns == ("4", "1")
