@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import dpsyn
 from dpsyn.app.lab.report import release_parts, release_verdict, report_bytes
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.kit.visit import Dataset
+from dpsyn.privacy.spec import Status
 
 SPEC = dpsyn.PrivacySpec(3.0, 1e-5)
 
@@ -98,6 +101,29 @@ def test_each_release_has_its_own_verdict_and_its_budget_is_a_table():
     assert "<td>Walsh functions of order 2</td>" in text
     assert "<td>class counts</td>" in text
     assert "{&#x27;" not in text
+
+
+@pytest.mark.parametrize("known", range(9))
+def test_one_column_that_nobody_confirmed_is_enough_for_no_privacy_to_hold(known):
+    domain = dpsyn.Domain.of(replace(a, public=at < known) for at, a in enumerate(asia().table.domain.attributes))
+    table = asia().table.with_domain(domain)
+    text = report_bytes(Dataset(table=table, full=table, target="dysp", revision=2), [], None, []).decode()
+    assert ("Privacy is not yet true" in text) == (known < 8)
+    assert ("inferred from the private rows: not public" in text) == (known < 8)
+    assert ("confirmed as public knowledge" in text) == (known == 8)
+
+
+@pytest.mark.parametrize("status", get_args(Status))
+def test_what_nobody_has_checked_or_nothing_is_known_of_has_no_verdict(status):
+    found = made(dpsyn.NoisyReweighting(rows=50), SPEC)
+    epsilon = math.inf if status == "published_but_wrong" else 3.0
+    claim = replace(found.release.guarantee, epsilon=epsilon, status=status)
+    stated = replace(found, seed=None, release=replace(found.release, seeded=False, guarantee=claim))
+    parts = release_parts(stated, asia())
+    assert ("no verdict" in parts[0]) == (status in ("stated", "published_but_wrong"))
+    assert (len(parts) == 1) == ("no verdict" in parts[0])
+    text = report_bytes(asia(), [stated], None, []).decode()
+    assert ("The budget:" in text) == (status != "stated")  # which is of its settings
 
 
 def test_the_report_says_that_no_privacy_holds_on_a_domain_nobody_confirmed():

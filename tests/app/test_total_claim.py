@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpsyn.app import state
 from dpsyn.app.state import total_claim
 from dpsyn.domain import NOT_YET_TRUE
 from dpsyn.privacy.spec import Guarantee, Status
@@ -103,3 +104,11 @@ def test_all_of_them_are_added_up_however_many_there_are(many: int) -> None:
     drawn = [SimpleNamespace(name="asia", guarantee=claim(0.5))] * many
     both = f"the {many} releases and the {many} draws of statistics of asia together cost {many} under replacing one row."
     assert total(*[claim(0.5)] * many, drawn=drawn) == both
+
+
+def test_statistics_count_for_the_data_that_they_were_drawn_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [(revision, SimpleNamespace(name=name)) for revision, name in ((1, "asia"), (2, "car"), (3, "asia"))]
+    monkeypatch.setattr(state, "drawn_statistics", lambda: drawn)
+    assert state.statistics_of("asia") == [drawn[0][1], drawn[2][1]]
+    assert state.statistics_of("car") == [drawn[1][1]]
+    assert state.statistics_of("people") == []

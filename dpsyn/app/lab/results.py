@@ -249,9 +249,13 @@ def _refusals(experiment: Experiment) -> None:
     if others:
         names = escape.markdown(listed(others))
         st.caption(f"A star marks what protects a row that is replaced, and knows no other neighbours: {names}.")
-    over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == OVER_BUDGET}
-    for label, epsilon in over.items():
-        needed = widgets.humanise(rounded_up(epsilon, 4))
+    over: dict[str, list[float]] = {}
+    for r in experiment.results.values():
+        if r.budget == OVER_BUDGET:
+            over.setdefault(r.label, []).append(r.guarantee["epsilon"])
+    for label, epsilons in over.items():
+        ends = dict.fromkeys(rounded_up(end, 4) for end in (min(epsilons), max(epsilons)))
+        needed = widgets.humanise(" to ".join(ends))
         st.warning(
             f"**{escape.markdown(label)}** cannot give the ε asked for: these rows need **ε = {needed}**. It is drawn open "
             "and dotted, outside the comparison.",
