@@ -177,3 +177,35 @@ def test_columns_that_a_file_calls_public_are_said_to_be_so_by_its_word() -> Non
     for of_file in (True, False):
         said = _columns(public.unconfirmed(), of_file=of_file)
         assert said.endswith(" Their categories and bounds are not confirmed as public here.")
+
+
+def listed(made) -> None:
+    from dpsyn.app.lab.releases import other_releases
+    from dpsyn.kit import visit
+
+    other_releases(visit.dataset(), [made])
+
+
+MEASURED = {"when": "2024-01-02T03:04:05+00:00", "fingerprint": "f00", "rows": 9, "target": None, "measures": {"e": 0.1}}
+
+
+@pytest.mark.parametrize("measured", [None, {**MEASURED, "references": {}}], ids=["not measured", "measured"])
+@pytest.mark.parametrize("known", range(3))
+def test_columns_that_nobody_confirmed_are_named_and_make_the_list_private(
+    known: int, measured: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
+    domain = dpsyn.Domain.of(replace(a, public=at < known) for at, a in enumerate(PEOPLE.domain.attributes))
+    table = PEOPLE.with_domain(domain)
+    release = dpsyn.MST(rows=5).calibrate(dpsyn.PrivacySpec(1.0), domain, table.n)(None, table)
+    made = MadeRelease(1, "mine", release, None, "people", domain, config=release.config, measured=measured)
+    app = AppTest.from_function(listed, default_timeout=60, args=(made,)).run()
+    assert not app.exception
+    said = " ".join(element.value for element in app.markdown)
+    assert ("Their categories and bounds are not confirmed as public here." in said) == (known == 0)
+    assert ("Not confirmed as public: age." in said) == (known == 1)
+    assert ("All are confirmed as public." in said) == (known == 2)
+    private = measured is not None or known < 2
+    assert ("Reads private data" in said, "Public facts only" in said) == (private, not private)
+    (line,) = app.dataframe[0].value.to_dict("records")
+    assert line["Status"] == ("proven" if known == 2 else "not yet true: nobody confirmed the domain as public")
