@@ -119,7 +119,7 @@ class LossMeter:
     """The data's density on one reduced space, to compare with those of neighbours.
 
     Args:
-        config: settings of private sampling; rows=None counts as one row.
+        config: settings of private sampling, without histograms; rows=None counts as one row.
         table: X. Weekdays and months that its dates keep are left out.
         neighbouring: ``"replace_one"`` or ``"add_remove"``.
         generator: draws S where it is not the whole domain; None takes the system's entropy.
