@@ -9,6 +9,7 @@ import pytest
 
 from dpsyn.app import explorer
 from dpsyn.app.explorer import sections
+from dpsyn.domain import Domain
 from dpsyn.kit import widgets
 from tests.pages.conftest import charts, quiet
 
@@ -87,14 +88,15 @@ def test_private_statistics_state_what_they_cost(open_page):
     assert abs(first.max_frequency - 0.29115) < 0.05
 
 
-@pytest.mark.parametrize("confirmed", [True, False])
-def test_statistics_for_publication_are_those_that_were_drawn(open_page, monkeypatch, confirmed):
+@pytest.mark.parametrize("known", [8, 7, 0])
+def test_statistics_for_publication_are_those_that_were_drawn(open_page, monkeypatch, known):
     written = []
     monkeypatch.setattr(explorer, "verdict_markdown", lambda found, *_, private: written.append((found, private)) or "text")
-    app = open_page("feasibility")
+    app, confirmed = open_page("feasibility"), known == 8
     if not confirmed:
         current = app.session_state["dataset"]
-        table = current.table.with_domain(current.table.domain.unconfirmed())
+        columns = [replace(a, public=at < known) for at, a in enumerate(current.table.domain.attributes)]
+        table = current.table.with_domain(Domain.of(columns))
         app.session_state["dataset"] = replace(current, table=table, full=table)
     app = section(app, "Export")
     next(b for b in app.button if b.label == "Draw private statistics").click().run()
@@ -102,6 +104,8 @@ def test_statistics_for_publication_are_those_that_were_drawn(open_page, monkeyp
     ((_, drawn),) = app.session_state["published_statistics"]
     assert drawn.guarantee.status == ("proven" if confirmed else "unconfirmed_domain")
     shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["p (public)" if confirmed else "p (once the domain is confirmed)"] == f"{drawn.p:,}"
+    assert any("Statistics that may be published once the domain is confirmed" in h.value for h in app.header) != confirmed
     assert shown["n"] == f"{drawn.n:,}"
     assert shown["‖fₙ‖∞, private"] == widgets.number(drawn.max_frequency)
     low, high = map(widgets.number, drawn.max_frequency_interval)
