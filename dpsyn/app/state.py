@@ -174,7 +174,7 @@ def _release_of(context: Mapping[str, Any], release: Release, number: int) -> Ma
 def kept_by_workspace(keep: Callable[[Workspace, Job], None]) -> dict[str, Any]:
     """What the context of a job holds by which it goes on without its visitor, if a workspace is open."""
     folder = workspace()
-    return {} if folder is None else {"kept_in": str(folder.folder), "keep": partial(keep, folder)}
+    return {} if folder is None else {"kept_in": folder.place, "keep": partial(keep, folder)}
 
 
 def close_workspace() -> None:
@@ -187,7 +187,7 @@ def close_workspace() -> None:
 
 def left_behind(folder: Workspace) -> Job | None:
     """A job that goes on without its visitor because of this workspace; from now on it is this visitor's."""
-    job = scheduler().left_behind(str(folder.folder))
+    job = scheduler().left_behind(folder.place)
     if job is not None:
         job.visitor = visitor.current()
     return job
@@ -256,10 +256,13 @@ def take_in(job: Job) -> None:
 
 
 def _keep_results(folder: Workspace, job: Job) -> None:
-    """:func:`take_in` while nobody looks; nor could anybody let it go on."""
+    """:func:`take_in` while nobody looks; nor could anybody let it go on. Where its experiment was removed, it ends."""
     if job.paused and job.running:
         job.pause(False)
     try:
+        if not folder.holds(job.context["experiment"]):
+            job.cancel()
+            return
         _take_in(job, lambda do: do(folder))
     except WorkspaceError as fault:
         job.end(str(fault))

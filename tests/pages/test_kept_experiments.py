@@ -184,7 +184,9 @@ def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page,
     job = app.session_state["job"]
     job.pause()
     job.visitor = Gone()
-    again = experiments(open_page("data"), tmp_path)
+    link = tmp_path.with_name("link")
+    link.symlink_to(tmp_path)
+    again = experiments(open_page("data"), link)
     assert again.session_state["job"] is job
     assert again.button(key="cancel")
     job.pause(False)
@@ -213,6 +215,20 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
     scheduler().tend(time.monotonic())
     (made,) = Workspace(tmp_path).read().releases
     assert made.release.mechanism == "noisy_reweighting"
+
+
+def test_a_run_ends_while_nobody_looks_if_its_experiment_is_removed(open_page, tmp_path):
+    app = plan(open_workspace(small(open_page), tmp_path), repeats=1)
+    app.button(key="lab_start").click().run()
+    job = app.session_state["job"]
+    job.pause()
+    job.visitor = Gone()
+    (experiment,) = Workspace(tmp_path).read().experiments
+    Workspace(tmp_path).remove(experiment)
+    job.wait()
+    scheduler().tend(time.monotonic())
+    assert not Workspace(tmp_path).read().experiments
+    assert not job.running
 
 
 def test_a_job_that_is_killed_says_that_what_it_had_finished_is_kept(open_page):

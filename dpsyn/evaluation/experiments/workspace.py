@@ -101,6 +101,11 @@ class Workspace:
             raise ParameterError("folder", str(folder), f"a folder that can be {what} ({why})") from fault
 
     @property
+    def place(self) -> str:
+        """The folder's path without links: the same for all names that it has."""
+        return os.path.realpath(self.folder)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is kept in it yet."""
         with self._there():
@@ -138,6 +143,11 @@ class Workspace:
     def _plans(self) -> list[Path]:
         """Files of the experiments, where each should be."""
         return [folder / "experiment.json" for folder in self._experiments.iterdir() if folder.is_dir()]
+
+    def holds(self, thing: MadeRelease | Experiment) -> bool:
+        """Whether it is kept, and nobody has removed it."""
+        with self._there():
+            return self._path(thing).exists()
 
     def keep(self, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None = None) -> None:
         """Write a release, or an experiment with its results, in place of what the folder has of it.
@@ -194,7 +204,7 @@ class Workspace:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """As :meth:`_there`, while nobody else changes anything. It cannot be nested."""
-        changes = _CHANGES.setdefault(os.path.realpath(self.folder), threading.Lock())
+        changes = _CHANGES.setdefault(self.place, threading.Lock())
         with self._there(), changes, locked(self.folder / _LOCK):
             yield
 
