@@ -226,6 +226,10 @@ def _best_power(bound: Callable[[float], float]) -> float:
     return order
 
 
+_UNDERFLOW = 745.0
+"""e to minus this is the smallest number above 0."""
+
+
 def compose(losses: list[Loss], rows: list[int], tail: float) -> Loss | None:
     """The loss of independent rows, ``rows[i]`` of them with the loss ``losses[i]``; None if it would become too long.
 
@@ -238,7 +242,12 @@ def compose(losses: list[Loss], rows: list[int], tail: float) -> Loss | None:
     length = next_fast_len(max(last - first + 1, *(len(masses) for _, masses, _ in losses)), real=True)
     transformed = np.ones(length // 2 + 1, dtype=np.complex128)
     for (_, masses, _), times in zip(losses, rows, strict=True):
-        transformed *= rfft(masses, length) ** times
+        one = rfft(masses, length)
+        # Powers are slow, and of the many rows of a large sample most are too small to be told from 0.
+        some = one.real**2 + one.imag**2 > math.exp(-2 * _UNDERFLOW / times)
+        one[~some] = 0.0
+        one[some] **= times
+        transformed *= one
     composed = np.maximum(np.roll(irfft(transformed, length), -first)[: last - first + 1], 0.0)
     finite = math.fsum(times * math.log1p(-infinity) for (_, _, infinity), times in zip(losses, rows, strict=True))
     lowest = first + sum(lower * times for (lower, _, _), times in zip(losses, rows, strict=True))
