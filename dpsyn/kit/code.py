@@ -71,7 +71,7 @@ def generator(current: Dataset, config: Any, spec: PrivacySpec, seed: int | None
 {rows}config = {written(config)}
 spec = {written(spec)}
 mechanism = config.calibrate(spec, train.domain, n=train.n)
-print(mechanism.guarantee)  # known before a row is read
+print(mechanism.claim(seeded={seed is not None}))  # known before a row is read
 generator = {source}
 release = mechanism(generator, train)
 release.rows.to_csv("synthetic.csv", index=False)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
+    NAMES,
     PROVEN,
     certificate_answers,
     crossings,
@@ -17,10 +18,11 @@ from dpsyn.mechanisms.private_sampling.answers import (
     smallest,
 )
 from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.panels.feasibility import answers_table
 from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.datasets import ASIA
+from dpsyn.theory.datasets import ASIA, ideal_cube
 from dpsyn.theory.logarithms import at_most
 
 ON_THE_CUBE = sampling_setting(ASIA, PrivacySpec(1.0), reduced_space_size=256)
@@ -165,3 +167,11 @@ def test_meaningless_values_name_their_field(field: str, value: float) -> None:
     with pytest.raises(ParameterError) as caught:
         sampling_setting(ASIA, PrivacySpec(1.0), **{field: value})  # type: ignore[arg-type]
     assert caught.value.field == field
+
+
+def test_the_page_rounds_an_epsilon_that_is_enough_upwards() -> None:
+    thousand = replace(sampling_setting(ideal_cube(8), PrivacySpec(1.0), rows=1000), floor=0.25, ceiling=2.0)
+    answers = certificate_answers(thousand)
+    shown = answers_table(answers).set_index("Certificate")["Smallest ε for k"]
+    assert {a.smallest_epsilon for a in answers if a.certificate == "bounded_ratio"} == {pytest.approx(1000 * math.log(8))}
+    assert shown[NAMES["bounded_ratio"]] == "2,080"

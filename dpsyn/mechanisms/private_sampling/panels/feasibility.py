@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -45,7 +46,7 @@ from dpsyn.mechanisms.private_sampling.tables import (
     paper_tables,
     quadprog_seconds,
 )
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ideal_cube
 from dpsyn.theory.thresholds import contradictions
@@ -168,11 +169,15 @@ def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Certificate": [a.name for a in answers],
-            "Smallest ε for k": [widgets.number(a.smallest_epsilon) if a.applies else "—" for a in answers],
+            "Smallest ε for k": [_at_least(a.smallest_epsilon) if a.applies else "—" for a in answers],
             "Largest k for ε": [widgets.number(a.largest_rows) if a.applies else "—" for a in answers],
             "": ["certifies" if a.certifies else a.reason for a in answers],
         }
     )
+
+
+def _at_least(epsilon: float) -> str:
+    return widgets.number(epsilon if math.isinf(epsilon) else float(rounded_up(epsilon, 3)))
 
 
 def _code(explorer: Explorer, vary: str, spread: str) -> str:
