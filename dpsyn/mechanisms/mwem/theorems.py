@@ -274,6 +274,7 @@ def _error_remedies(setting: _Setting) -> tuple[Remedy, ...]:
             Remedy("n", "at_least", None, setting.log_n, integer=True, reason=reason),
             Remedy("epsilon", "at_least", None, log_epsilon, reason=reason),
             accuracy,
+            *_more_rounds(setting),
         )
     while high - low > 1e-12 * max(1.0, abs(high)):
         middle = (low + high) / 2
@@ -282,4 +283,24 @@ def _error_remedies(setting: _Setting) -> tuple[Remedy, ...]:
         whole_threshold("n", "at_least", high - log_epsilon, setting.log_n),
         threshold("epsilon", "at_least", high - setting.log_n, log_epsilon),
         accuracy,
+        *_more_rounds(setting),
     )
+
+
+def _more_rounds(setting: _Setting) -> tuple[Remedy, ...]:
+    """The γ that allows as many rounds as the bound needs, where it allows too few and there are as many."""
+    if not setting.is_capped or setting.queries < 3:  # at γ = 1 nothing is promised
+        return ()
+
+    def error(rounds: int) -> float:
+        return replace(setting, rounds=rounds).log_error
+
+    every = (setting.queries - 1) // 2
+    few, many = 1, best_rounds(setting.rows_times_epsilon, setting.log_points, setting.log_queries, most=every)
+    if error(many) > math.log(setting.promise):
+        return ()
+    while few < many:
+        middle = (few + many) // 2
+        few, many = (few, middle) if error(middle) <= math.log(setting.promise) else (middle + 1, many)
+    log_now = math.log(setting.failure_probability)
+    return (threshold("failure_probability", "at_least", math.log(2 * many / setting.queries), log_now),)

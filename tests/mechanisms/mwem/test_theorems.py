@@ -13,6 +13,7 @@ import dpsyn
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.mwem import theorems
 from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Condition
 from dpsyn.theory.datasets import ADULT, ASIA, CAR
 
 BIG = replace(ASIA, n=10**9, max_frequency=0.3)
@@ -81,6 +82,22 @@ def test_every_remedy_is_where_the_condition_begins_to_hold(degree: int, epsilon
                 assert there[condition.key].holds is holds, (condition.key, str(remedy), value)
                 tried += 1
     assert tried >= 4
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.42, 100.0])
+def test_where_so_many_rounds_are_too_unlikely_the_smallest_gamma_that_allows_enough_is_named(epsilon: float) -> None:
+    stats = DatasetStatistics(13, 17142866037, 2**-13, sizes=(2,) * 13)
+
+    def error(gamma: float) -> Condition:
+        return verdict(stats, epsilon, degree=2, accuracy=0.124, failure_probability=gamma)["error"]
+
+    holding = [rounds for rounds in range(1, 156) if error(2 * rounds / 312 * (1 + 1e-12)).holds]
+    (gamma,) = (one.value for one in error(0.1526).remedies if one.parameter == "failure_probability")
+    assert gamma == pytest.approx(2 * holding[0] / 312)
+    assert error(gamma).holds
+    assert not error(gamma * (1 - 1e-9)).holds
+    hopeless = verdict(stats, epsilon, degree=2, accuracy=0.01, failure_probability=0.1526)["error"]
+    assert "failure_probability" not in [one.parameter for one in hopeless.remedies]
 
 
 def test_no_failure_probability_of_1_is_offered_or_taken() -> None:
