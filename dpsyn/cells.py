@@ -53,9 +53,10 @@ def _within_reach(value: Any) -> Any:
 
 
 def undecimal(value: Any) -> Any:
-    """A decimal as the float that is written alike, 0.19; any other value as it is."""
-    if isinstance(value, Decimal) and value.is_finite() and Decimal(repr(float(value))) == value:
-        return float(value)
+    """A decimal as the float next to it, 0.19, but for whole ones that no float is; any other value as it is."""
+    if isinstance(value, Decimal) and value.is_finite():
+        alike = Decimal(repr(float(value))) == value or value != value.to_integral_value()
+        return float(value) if alike else value
     return value
 
 

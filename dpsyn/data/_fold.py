@@ -32,6 +32,7 @@ from dpsyn.data._words import (
     matches,
     read_dates,
     read_numbers,
+    rounded,
     ways_to_write,
     zoned,
 )
@@ -236,6 +237,7 @@ class TextFold(Fold):
             patterns = [matches(texts, pattern) for pattern in (LEADING_ZERO, TELEPHONE, CODE_LIKE, GROUPED)]
             patterns.append(matches(texts, POINT) & ~matches(texts, POINT_AND_THREE))
             patterns += [matches(texts, LONG), (values == 0) & matches(texts, NOT_ZERO)]
+            patterns.append(rounded(texts, np.where(bad, np.nan, values)))
             for kind in (not_whole, *patterns, ~written_as_numbers(values), large):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:

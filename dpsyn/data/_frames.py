@@ -26,6 +26,7 @@ from dpsyn.data.infer import (
     Column,
     WideColumnError,
     category_of,
+    decimals_rounded,
     describe_numbers,
     fit_dates,
     infer_dates,
@@ -457,7 +458,7 @@ def _objects_of_numbers(name: str, column: pd.Series[Any], weights: Weights | No
         said = f"Column {quoted(name)}: some decimals differ beyond double precision, so it was turned into text."
         return _texts(name, column.map(text_of, na_action="ignore"), weights, (said,))
     found = _numbers(name, numbers, weights)
-    return replace(found, notes=(f"Column {quoted(name)}: some decimals were rounded to double precision.", *found.notes))
+    return replace(found, notes=(decimals_rounded(name), *found.notes))
 
 
 def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None) -> npt.NDArray[np.float64]:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -262,6 +263,17 @@ def matches(texts: Any, pattern: str) -> npt.NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def rounded(texts: Any, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Of texts of numbers the first one that has more digits than double precision holds, if there is one."""
+    found = np.zeros(len(texts), dtype=bool)
+    for i in np.flatnonzero(matches(texts, LONG)).tolist():
+        plain = plainly(texts[i : i + 1])[0].as_py().replace(",", ".")
+        if np.isfinite(numbers[i]) and Decimal(plain) != Decimal(repr(float(numbers[i]))):
+            found[i] = True
+            break
+    return found
 
 
 def has_leading_zeros(texts: Any) -> bool:

@@ -45,6 +45,7 @@ from dpsyn.data._words import (
     plainly,
     read_dates,
     read_numbers,
+    rounded,
     undated,
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, day_text, days, floored, timed, written_as_numbers
@@ -131,7 +132,10 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             # A few of them stand among numbers everywhere.
             few = 2 * sum(count for _, count in words.taken_as_missing) <= words.cells_in(np.ones(rows, dtype=bool))
             notes = notes[len(taken) :] if few else notes
-            notes += [*_merged(name, words, parsed, read), *_vanished(name, words, parsed)]
+            notes += [
+                *(_merged(name, words, parsed, read) or _rounded(name, words, parsed)),
+                *_vanished(name, words, parsed),
+            ]
             return replace(column, notes=(*notes, *column.notes), read=read)
         notes.append(f"Column {quoted(name)} holds whole numbers beyond 2^53 and was read as text.")
         return _categories(name, words, notes)
@@ -199,6 +203,15 @@ def _merged(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any])
         f"Column {quoted(name)}: {len(words.texts)} spellings became {became}, as {quoted(one)} and "
         f"{quoted(other)} are one. If they are codes, write a letter before each in the file.",
     )
+
+
+def _rounded(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
+    return (decimals_rounded(name),) if rounded(words.texts, parsed.values).any() else ()
+
+
+def decimals_rounded(name: str) -> str:
+    """A note on decimals of more digits than double precision holds."""
+    return f"Column {quoted(name)}: some decimals were rounded to double precision."
 
 
 def _vanished(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
@@ -535,7 +548,8 @@ def _number(text: str) -> float:
 
 def _is_written(text: str, number: float) -> bool:
     """Whether a text that double precision takes for a number writes it, and not a whole number beside it."""
-    return abs(number) < EXACT or Decimal(text) == Decimal(repr(number))
+    exact = Decimal(text)
+    return abs(number) < EXACT or exact == Decimal(repr(number)) or exact != exact.to_integral_value()
 
 
 def _refuse(attribute: Attribute, words: Words, bad: npt.NDArray[np.bool_], why: str, todo: str, locate: Locate) -> NoReturn:

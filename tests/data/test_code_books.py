@@ -309,6 +309,24 @@ def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
         read_code_book({"properties": {"gone": {"enum": [1]}}}).domain(rows)
 
 
+@pytest.mark.parametrize("low", [None, 0])
+@pytest.mark.parametrize("high", [None, 90])
+@pytest.mark.parametrize("day", [False, True])
+def test_a_bound_that_a_description_does_not_say_is_told_to_be_read_off(
+    low: int | None, high: int | None, day: bool
+) -> None:
+    cells = pd.to_datetime(["1970-02-01", "1970-03-01"]) if day else [31, 59]
+    words = ("formatMinimum", "formatMaximum") if day else ("minimum", "maximum")
+    said: dict[str, Any] = {"type": "string", "format": "date"} if day else {"type": "integer"}
+    for word, bound in zip(words, (low, high), strict=True):
+        if bound is not None:
+            said[word] = str(np.datetime64(bound, "D")) if day else bound
+    domain, notes = read_code_book({"properties": {"age": said}}).domain(dpsyn.read_table(pd.DataFrame({"age": cells})))
+    assert (domain["age"].lower, domain["age"].upper) == (31 if low is None else low, 59 if high is None else high)
+    told = "Not all of age could be taken from the description: what is missing was read off the rows."
+    assert (told in notes) is (low is None or high is None)
+
+
 @pytest.mark.parametrize(
     "book",
     [

@@ -121,6 +121,18 @@ def test_what_is_left_empty_is_read_off_the_rows_and_the_rest_is_taken(full):
     assert (cells.categories, cells.public) == (tuple(sorted(full.different("age"))), False)
 
 
+def test_of_a_confirmed_column_nothing_is_read_off_the_rows_where_the_line_says_something_else():
+    illness = Attribute("illness", "categorical", ("none", "flu", "measles", "HIV"), public=True)
+    rows = read_table(b"illness,b\nnone,0\nflu,1\nHIV,0\n", domain=Domain.of([illness, Attribute("b", "truth", (0, 1))]))
+    with pytest.raises(DomainError, match="at least one category"):
+        edited_domain(edit(rows, "illness", categories=[]), rows, rows.domain)
+    gaps = read_table(b"x,b\n1,0\n,1\n5,0\n")
+    for missing in (False, True):
+        line = edit(gaps, "x", lower="0", upper="9", missing=missing, source="code book")
+        found = edited_domain(line, gaps, gaps.domain)["x"]
+        assert (found.missing, found.public) == (missing, True)
+
+
 def test_the_unit_is_proposed_shown_and_taken(full):
     lines = lines_of(full).set_index("column")
     assert (lines.at["age", "unit"], lines.at["score", "unit"]) == (1, 0.05)

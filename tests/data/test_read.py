@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import dpsyn
 from dpsyn.attribute import Attribute
@@ -382,7 +384,37 @@ def test_a_whole_number_beside_a_category_is_not_taken_for_it(category: int, cel
         read_table(f"a\n{cell}\n5\n".encode(), domain=Domain.of([Attribute("a", "categorical", (category, 5))]))
 
 
-@pytest.mark.parametrize("cell", ["0.12345678901234567890", "1.00000000000000000001", "1e-400"])
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["4565178333521831.14", "6565178333521831.27"], True),
+        (["0.205109718189038559", "0.5"], True),
+        (["0.30000000000000004", "0.20510971818903856"], False),  # as a double is written
+        (["1.00000000000000000000", "2.5"], False),
+        (["1.2345678901234567890e5", "2"], True),
+    ],
+)
+def test_decimals_that_double_precision_rounds_are_told_in_memory_and_in_place(
+    cells: list[str], told: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "".join(f"{cell},x\n" for cell in [*cells, "0.30000000000000004"]))
+    for in_place in (False, True):
+        table = read_table(path, in_place=in_place)
+        assert ("Column 'a': some decimals were rounded to double precision." in table.notes) is told
+
+
+@pytest.mark.parametrize("whole", ["4565178333521831.14", "12345678901234567.5"])
+def test_a_file_of_one_long_decimal_is_read_by_its_own_domain_also_as_parquet(whole: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    parquet.write_table(pa.table({"a": [Decimal(whole)] * 3, "b": [1, 2, 3]}), path)
+    table = read_table(path)
+    assert table.frame["a"].tolist() == [float(whole)] * 3
+    assert read_table(path, domain=table.domain).codes.tolist() == table.codes.tolist()
+    assert read_table(path, in_place=True).domain == table.domain
+
+
+@pytest.mark.parametrize("cell", ["0.12345678901234567890", "1.00000000000000000001", "1e-400", "12345678901234567.5"])
 def test_a_file_of_one_long_decimal_is_read_by_the_domain_of_its_own(cell: str) -> None:
     text = f"a,b\n{cell},x\n{cell},y\n".encode()
     table = read_table(text)

@@ -352,3 +352,11 @@ def test_a_domain_is_that_of_the_statistics_in_either_way_of_counting_bits() -> 
                 private_statistics(facts, REPLACE, domain=domain)
     with pytest.raises(ParameterError, match="source"):
         private_statistics(9, REPLACE)
+    for sizes, own in (((5, 5), False), ((9, 1), False), ((1, 9), True), (None, True)):
+        other = Domain.of([Attribute(name, "categorical", tuple(range(n)), public=True) for name, n in (("a", 1), ("b", 9))])
+        facts = DatasetStatistics(p=10, n=2_500, max_frequency=0.04 if sizes == (5, 5) else 0.2, sizes=sizes)
+        if own:
+            assert private_statistics(facts, REPLACE, domain=other)
+        else:
+            with pytest.raises(DomainError, match="not the one that the statistics were computed over"):
+                private_statistics(facts, REPLACE, domain=other)
