@@ -22,7 +22,7 @@ from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.feature_map import FeatureMap, Standard
 from dpsyn.privacy.mixing import exact as mixing
 from dpsyn.privacy.mixing.pairs import mixed_classes
-from dpsyn.privacy.mixing.pld import gaussian_epsilon
+from dpsyn.privacy.mixing.pld import composed_epsilon, gaussian_epsilon
 from dpsyn.privacy.noise import NoiseSource
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)
@@ -149,6 +149,20 @@ def test_a_class_that_is_too_small_names_the_order_that_would_do():
         calibrated(dpsyn.DPCDA(target="kind", order_of_mixture=901, rows=9))
     with pytest.raises(ParameterError, match="at most 300 for all"):
         calibrated(dpsyn.DPCDA(target="kind", rows=9, class_sizes=301))
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("numbers", [1, 2, 29, 30, 40, 500])
+@pytest.mark.parametrize("multiplier", [0.05, 0.7, 30.0])
+def test_means_and_deviations_cost_what_their_noise_hides(numbers, multiplier, neighbouring):
+    """One Gaussian mechanism, whose noise has at least the standard deviation z times the sensitivity, for any z."""
+    release = StandardRelease(numbers, multiplier, neighbouring)
+    assert (release.part.pair, release.part.rate, release.part.rows) == ("remove", 1.0, 1)
+    assert release.part.multiplier == multiplier
+    moved = release.sensitivity / release.noise_scale
+    assert 1 / multiplier * (1 - 1e-3) < moved <= 1 / multiplier
+    both = composed_epsilon([release.part], 1.0, 1e-5, 1e-3)
+    assert both >= gaussian_epsilon(moved, 1e-5)
 
 
 def test_the_sensitivity_of_sums_and_squares_by_brute_force():
