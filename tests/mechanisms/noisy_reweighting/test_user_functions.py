@@ -140,6 +140,36 @@ def test_the_farthest_rows_are_found_wherever_they_stand_among_all(rows: int) ->
         assert family._sensitivities["replace_one"] == (moved.sum(), (moved**2).sum())
 
 
+@pytest.mark.parametrize("pairs", [user_functions.PAIRS_AT_MOST, 2_000])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("places", [(0, 1, 2, 3), (-1, -2, -3, -4), (0, -1, 1, -2), (0, 501, -1, -501), (501, 0, -501, -1)])
+def test_sensitivities_are_the_largest_over_all_of_many_rows_and_l1_and_l2_each_over_its_own(
+    places: tuple[int, ...], sign: int, pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rows are farthest from 0 and from each other in L1, two others in L2; the first function orders all of them."""
+    monkeypatch.setattr(user_functions, "PAIRS_AT_MOST", pairs)
+    rows, unit = 1_200, 2.0**-14
+    steps = np.zeros((rows, 5), dtype=np.int64)
+    steps[:, 0] = sign * (np.arange(rows) + 1)
+    steps[list(places[:2]), 1:4] = [[2**13] * 3, [-(2**13)] * 3]
+    steps[list(places[2:]), 4] = [2**14, -(2**14)]
+    order = np.random.default_rng(rows).permutation(rows)
+    family = FunctionFamily(lambda codes: steps[order[codes[:, 0]]] * unit, (rows,), unit=unit)
+
+    for found, others in (("add_remove", np.zeros_like(steps[:1])), ("replace_one", steps)):
+        moved = [np.abs(steps - other) for other in others]
+        sums, squares = (np.concatenate([(one**power).sum(axis=1) for one in moved]) for power in (1, 2))
+        l1, square = sums.max(), squares.max()
+        assert squares[sums == l1].max() < square  # each of the two is that of another row, or pair of rows
+        if found == "replace_one" and rows > pairs:
+            # So many pairs are not looked at one by one: the ends of what the functions reach bound them all.
+            reached = np.ptp(steps, axis=0)
+            assert l1 <= reached.sum()
+            assert square <= (reached**2).sum()
+            l1, square = reached.sum(), (reached**2).sum()
+        assert (family.l1(found), family.l2(found)) == (l1, math.sqrt(square))  # type: ignore[arg-type]
+
+
 def test_functions_that_never_move_cost_nothing() -> None:
     family = FunctionFamily([lambda codes: np.full(len(codes), 0.5)], (4,), unit=0.25)
     assert (family.l1(), family.l2(), family.l1("add_remove")) == (0, 0.0, 2)
