@@ -6,20 +6,20 @@ import math
 import re
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.display import PRIVATE, PUBLIC
+from dpsyn.display import PRIVATE, PUBLIC, RELEASED
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.base import ROWS_ASSUMPTION, Config, Mechanism, check_request
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.table import Table
 from dpsyn.theory.formulas import Paper
 
@@ -261,6 +261,24 @@ def test_a_mechanism_shows_as_public_where_its_domain_and_its_number_of_rows_are
         "  to run it: mechanism(None, table)",
     ]
     assert "  settings: rows 5" in replace(mechanism, config=Plain(5))._shown()[1]
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+@pytest.mark.parametrize("confirmed", [True, False])
+@pytest.mark.parametrize("status", get_args(Status))
+def test_only_what_is_proven_over_a_confirmed_domain_shows_that_it_may_be_published(
+    status: Status, confirmed: bool, seeded: bool
+) -> None:
+    domain = DOMAIN if confirmed else DOMAIN.replace("v", public=False)
+    epsilon = math.inf if status == "published_but_wrong" else 1.0
+    mechanism = replace(mechanism_of(domain=domain), guarantee=replace(CLAIM, status=status, epsilon=epsilon))
+    release = mechanism(np.random.default_rng(0) if seeded else None, Table(FRAME, domain))
+    badge, may = PRIVATE, "Nothing of it may be published yet"
+    if (status, confirmed, seeded) == ("proven", True, False):
+        badge, may = RELEASED, "The rows may be published under it"
+    shown = [f"  {line}" for line in release.guarantee._shown()[1][:2]]
+    assert release._shown() == (badge, ["plain: 1 row of 3 columns", *shown, f"  {may}; the diagnostics never."])
+    assert repr(release).splitlines()[-1] == f"[{badge}]"
 
 
 @pytest.mark.parametrize("categories", [(False, True), (0.0, 1.0), (0, True)])
