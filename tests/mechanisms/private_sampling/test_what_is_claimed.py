@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 
@@ -36,6 +37,30 @@ def test_histograms_and_rows_share_epsilon(neighbouring: str) -> None:
     as_many = PrivateSampling(histogram_share=0.25).calibrate(spec, domain, n=50)
     assert as_many.rows == 3  # 4 rows would cost 8.3 of the 7.5 that are left
     assert as_many.guarantee.epsilon == pytest.approx(2.5 + 3 * LN8, rel=1e-11)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("share", [0.01, 0.5])
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_the_histograms_are_in_the_claim_of_any_number_of_rows(rows: int, share: float, neighbouring: str) -> None:
+    asked = rows * LN8 / (1 - share) * (1 + 1e-9)  # hardly more than the rows and the histograms cost
+    spec = dpsyn.PrivacySpec(asked, neighbouring=neighbouring)
+    domain = Domain.of([NUMBER, *cube(2).attributes])
+    for config in (PrivateSampling(rows=rows, histogram_share=share), PrivateSampling(histogram_share=share)):
+        mechanism = config.calibrate(spec, domain, n=50)
+        assert mechanism.rows == rows
+        assert mechanism.stage.epsilon == pytest.approx(share * asked, rel=1e-11)
+        assert mechanism.guarantee.epsilon == pytest.approx(share * asked + rows * LN8, rel=1e-11)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_they_are_in_the_claim_by_the_theorem_too(rows: int) -> None:
+    halved = Domain.of([dataclasses.replace(NUMBER, bins=2), *cube(7).attributes])
+    mechanism = PrivateSampling(rows=rows, histogram_share=0.1).calibrate(dpsyn.PrivacySpec(rows * LN8), halved, n=10**9)
+    assert mechanism.guarantee.source.startswith(THEOREM_SOURCE)
+    assert mechanism.theorem_4_1_per_row is not None
+    claimed = 0.1 * rows * LN8 + rows * mechanism.theorem_4_1_per_row
+    assert mechanism.guarantee.epsilon == pytest.approx(claimed, rel=1e-11)
 
 
 def test_what_ignores_the_data_spends_nothing_on_histograms() -> None:
