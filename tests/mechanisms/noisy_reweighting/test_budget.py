@@ -24,6 +24,9 @@ FUNCTIONS = [lambda c: c[:, 0] / 2 - 0.3, lambda c: (c[:, 0] > 0) & (c[:, 1] > 0
 CASES = {
     "walsh 2": (cube(5), {}),
     "walsh 3": (cube(4), {"degree": 3}),
+    "walsh 4": (cube(6), {"degree": 4}),
+    "walsh 5": (cube(6), {"degree": 5}),
+    "six orders of one scale": (cube(6), {"degree": 6}),
     "walsh, marginals of their own": (cube(4), OWN_MARGINALS),
     "tables": (categories(2, 4, 3), {}),
     "tables, marginals of their own": (categories(2, 4, 3), OWN_MARGINALS),
