@@ -106,6 +106,26 @@ def test_a_theorem_whose_cost_for_many_rows_has_no_double_says_nothing(floor: fl
         assert math.log(mechanism.theorem_4_1_per_row) == pytest.approx(of_one - math.log(10**3) / 2, rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [4_000_000, 10**13])
+@pytest.mark.parametrize(("floor", "ceiling"), [(0.45, 1.5), (0.25, 2.0)])
+@pytest.mark.parametrize(
+    ("bits", "degree", "points"), [(3, 1, None), (3, 2, None), (3, 3, None), (6, 4, None), (9, 5, 500), (17, 1, 2**17)]
+)
+def test_the_theorem_says_what_it_says_by_hand(
+    bits: int, degree: int, points: int | None, floor: float, ceiling: float, n: int
+) -> None:
+    """ε of a row is 4√2 · (ceiling/floor)^{3/2} · e^{d/2} · C^{1/4} · m^{3/4} / √n, and of three it is three times that."""
+    m, sums = points or 2**bits, sum(math.comb(bits, order) for order in range(degree + 1))
+    factor = 4 * math.sqrt(2) * (ceiling / floor) ** 1.5 * math.exp(degree / 2) * sums**0.25 * m**0.75
+    one, ratio = factor / math.sqrt(n), math.log(ceiling / floor)
+    config = PrivateSampling(degree=degree, floor=floor, ceiling=ceiling, reduced_space_size=points)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(3.5 * min(one, ratio)), cube(bits), n)
+    assert mechanism.theorem_4_1_per_row == pytest.approx(one, rel=1e-12)
+    assert mechanism.rows == 3
+    assert mechanism.guarantee.epsilon == pytest.approx(3 * min(one, ratio), rel=1e-12)
+    assert mechanism.guarantee.status == ("real_arithmetic" if one < ratio else "proven")
+
+
 def test_points_on_other_machines_need_not_fit_into_this_one() -> None:
     asked = {"rows": 1, "degree": 1, "reduced_space_size": 10**13}
     with pytest.raises(ParameterError) as caught:
