@@ -66,7 +66,7 @@ def _or_degenerate(setting: PrivateSamplingSetting, parameter: str, side: Side, 
     """The threshold of the bounded ratio; beyond the degenerate end, that end, with a caveat."""
     found = remedy(setting, parameter, side, log_value)
     end = min(0.5, setting.ceiling - 1) if parameter == "floor" else 1 + setting.floor
-    ahead = end >= setting.floor if parameter == "floor" else end <= setting.ceiling
+    ahead = (end - setting.floor if parameter == "floor" else setting.ceiling - end) >= -1e-12
     if found.log_value is not None or end <= 0 or setting.floor > 0.5 or not ahead:
         return found
     return replace(found, log_value=math.log(end), reason="", caveat="the output then ignores the data")
