@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -315,11 +316,15 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def texts_told(attribute: Attribute, column: pd.Series[Any]) -> tuple[str, ...]:
-    """A note on texts of a column that are taken as numbers that are categories."""
+    """A note on texts of a column that are taken as numbers that are categories, or on decimals next to such numbers."""
     import pyarrow as pa
 
     if attribute.is_binned or all(isinstance(category, str) for category in attribute.categories):
         return ()
+    cells = column if pd.api.types.is_object_dtype(column.dtype) else ()
+    decimals = dict.fromkeys(cell for cell in cells if isinstance(cell, Decimal) and cell.is_finite() and not is_whole(cell))
+    if not carried(pd.Series(list(decimals), dtype=object)).all():
+        return (decimals_rounded(attribute.name),)
     find, known = category_of(attribute), set(attribute.categories)
     if not (pd.api.types.is_string_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype)):
         return ()

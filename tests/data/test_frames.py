@@ -334,8 +334,16 @@ def test_decimals_are_the_categories_that_are_written_alike(tmp_path: Path) -> N
     given = [read_table(frame, domain=table.domain), read_table(tmp_path / "x.parquet", domain=table.domain)]
     given += [read_table(tmp_path / "x.parquet", in_place=True).loaded()]
     assert [one.codes.tolist() for one in given] == [table.codes.tolist()] * 3
+    beside = frame.assign(vat=decimal.Decimal("0.1900000000000000000001"))
+    parquet.write_table(
+        pa.table({"vat": pa.array(beside["vat"], pa.decimal128(30, 22)), "g": list("abc")}), tmp_path / "y.parquet"
+    )
+    for source, in_place in ((beside, False), (tmp_path / "y.parquet", False), (tmp_path / "y.parquet", True)):
+        near = read_table(source, domain=table.domain, in_place=in_place)
+        assert (near.loaded() if in_place else near).codes.tolist() == table.codes.tolist()
+        assert "Column 'vat': some decimals were rounded to double precision." in near.notes
     with pytest.raises(DomainError, match=r"not one of the categories 0\.19"):
-        read_table(frame.assign(vat=decimal.Decimal("0.1900000000000000000001")), domain=table.domain)
+        read_table(frame.assign(vat=decimal.Decimal("0.2")), domain=table.domain)
 
 
 def test_a_whole_number_beyond_2_53_beside_a_fraction_is_kept() -> None:
