@@ -178,12 +178,18 @@ class Gone:
     present: bool = False
 
 
-def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page, tmp_path):
-    app = plan(open_workspace(small(open_page), tmp_path), repeats=1)
+def left_behind(open_page, folder):
+    """An experiment of two runs that has begun, and its paused job, whose visitor has gone."""
+    app = plan(open_workspace(small(open_page), folder), repeats=1)
     app.button(key="lab_start").click().run()
     job = app.session_state["job"]
     job.pause()
     job.visitor = Gone()
+    return app, job
+
+
+def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page, tmp_path):
+    _, job = left_behind(open_page, tmp_path)
     link = tmp_path.with_name("link")
     link.symlink_to(tmp_path)
     again = experiments(open_page("data"), link)
@@ -197,11 +203,7 @@ def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page,
 
 
 def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):
-    app = plan(open_workspace(small(open_page), tmp_path), repeats=1)
-    app.button(key="lab_start").click().run()
-    job = app.session_state["job"]
-    job.pause()
-    job.visitor = Gone()
+    app, job = left_behind(open_page, tmp_path)
     job.wait()
     scheduler().tend(time.monotonic())
     assert [len(e.results) for e in Workspace(tmp_path).read().experiments] == [2]
@@ -218,11 +220,7 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
 
 
 def test_a_run_ends_while_nobody_looks_if_its_experiment_is_removed(open_page, tmp_path):
-    app = plan(open_workspace(small(open_page), tmp_path), repeats=1)
-    app.button(key="lab_start").click().run()
-    job = app.session_state["job"]
-    job.pause()
-    job.visitor = Gone()
+    _, job = left_behind(open_page, tmp_path)
     (experiment,) = Workspace(tmp_path).read().experiments
     Workspace(tmp_path).remove(experiment)
     job.wait()
