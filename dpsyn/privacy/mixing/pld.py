@@ -242,6 +242,8 @@ def compose(losses: list[Loss], rows: list[int], tail: float) -> Loss | None:
     length = next_fast_len(max(last - first + 1, *(len(masses) for _, masses, _ in losses)), real=True)
     transformed = np.ones(length // 2 + 1, dtype=np.complex128)
     for (_, masses, _), times in zip(losses, rows, strict=True):
+        if times == 0:
+            continue
         one = rfft(masses, length)
         # Powers are slow, and of the many rows of a large sample most are too small to be told from 0.
         some = one.real**2 + one.imag**2 > math.exp(-2 * _UNDERFLOW / times)

@@ -22,7 +22,7 @@ from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.feature_map import FeatureMap, Standard
 from dpsyn.privacy.mixing import exact as mixing
 from dpsyn.privacy.mixing.pairs import mixed_classes
-from dpsyn.privacy.mixing.pld import composed_epsilon, gaussian_epsilon
+from dpsyn.privacy.mixing.pld import Part, composed_epsilon, gaussian_epsilon
 from dpsyn.privacy.noise import NoiseSource
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)
@@ -500,3 +500,10 @@ def test_parameters_out_of_range_are_refused_when_made(field, value):
 def test_delta_zero_names_one_that_is_usual():
     with pytest.raises(CalibrationError, match="delta = 1e-05"):
         calibrated(dpsyn.DPCDA(target="kind", rows=90), dpsyn.PrivacySpec(epsilon=1.0))
+
+
+def test_a_part_without_rows_costs_nothing():
+    none, some = Part("remove", 0.5, 0), Part("remove", 0.5, 3)
+    assert composed_epsilon([none, some], 1.0, 1e-5, 1e-2) == pytest.approx(
+        composed_epsilon([some], 1.0, 1e-5, 1e-2), rel=1e-9
+    )
