@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -74,6 +74,9 @@ class Domain(Shown):
 
     def __getitem__(self, name: str) -> Attribute:
         return self.attributes[self.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
 
     def index(self, name: str) -> int:
         """Position of a column.

@@ -419,6 +419,7 @@ def test_domain_looks_up_projects_and_replaces() -> None:
     assert (len(domain), domain.names, domain.shape, domain.size) == (2, ("a", "b"), (2, 3), 6)
     assert "a" in domain
     assert "c" not in domain
+    assert list(domain) == ["a", "b"]
     assert domain.project(["b"]).names == ("b",)
     assert domain.replace(Attribute("b", "truth", (0, 1))).is_binary
     assert not domain.is_public

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute
-from dpsyn.cells import floats, is_unicode, settled
+from dpsyn.cells import floats, is_unicode, plain, settled
 from dpsyn.data._delimited import check_distinct
 from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
@@ -417,12 +417,12 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
     some = column.dropna()
     if found in ("decimal", "integer", "floating") or some.map(is_number).all():
         return _objects_of_numbers(name, column, weights)
-    if some.map(lambda v: isinstance(v, datetime.date)).any():
+    if some.map(lambda v: isinstance(v, datetime.date | np.datetime64)).any():
         raise DataError(
             f"column {quoted(name)} holds dates and other values; make all of them dates or all texts, or leave it out",
             column=name,
         )
-    simple = some.map(lambda v: isinstance(v, str | bool | int | float | np.generic))
+    simple = some.map(lambda v: isinstance(plain(v), str | bool | int | float))
     if not simple.all():
         raise _unusable(name, f"values of type {type(some[~simple].iloc[0]).__name__}")
     return _texts(
@@ -523,12 +523,12 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
     notes = (f"Column {quoted(name)}: its categories are of the type {kind}, and were turned into text.",) if kind else ()
     listed = list(column.cat.categories)
     empty = bool(column.isna().any())
-    plain = settled(column.astype(object).where(column.notna(), None))
+    values = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):
-        fresh = infer_texts(name, Words.of(_arrow(name, plain), strip=False), notes)
+        fresh = infer_texts(name, Words.of(_arrow(name, values), strip=False), notes)
         if fresh.attribute.kind == "truth" and len(listed) == 2:
             return fresh
-    return Column(plain, Attribute(name, "categorical", tuple(listed), missing=empty), notes)
+    return Column(values, Attribute(name, "categorical", tuple(listed), missing=empty), notes)
 
 
 def _of_plain_categories(name: str, column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:

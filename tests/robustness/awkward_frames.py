@@ -114,9 +114,11 @@ NO_COLUMNS: dict[str, tuple[Callable[[], Any], str]] = {
     "frames": (lambda: objects(pd.DataFrame()), "'x' holds values of type DataFrame"),
     "any object": (lambda: [object()], "'x' holds values of type object"),
     "dates and texts": (lambda: objects("x", DAY(2020, 1, 2)), "'x' holds dates and other values; make all of them dates"),
+    "NumPy dates and texts": (lambda: objects("x", np.datetime64("2020-01-02")), "'x' holds dates and other values"),
+    "NumPy durations and texts": (lambda: objects("x", np.timedelta64(3, "D")), "'x' holds values of type timedelta64"),
     "timestamps and numbers": (lambda: objects(pd.Timestamp(NIGHT), 3.5), "'x' holds dates and other values"),
     "times of day": (lambda: [datetime.time(1)], "'x' holds values of type time"),
-    "durations": (lambda: pd.to_timedelta([1], unit="D"), "'x' holds values of type timedelta"),
+    "durations": (lambda: pd.to_timedelta([1], unit="D"), "'x' holds values of type timedelta64"),
     "objects of durations": (lambda: objects(datetime.timedelta(1)), "'x' holds values of type timedelta"),
     "periods": (lambda: pd.period_range("2020", periods=1, freq="D"), "'x' holds values of type period"),
     "intervals": (lambda: pd.interval_range(0, 1), "'x' holds values of type interval"),
@@ -141,7 +143,7 @@ NO_COLUMNS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "Arrow: durations": (
         lambda: pd.array([datetime.timedelta(1)], pd.ArrowDtype(pa.duration("us"))),
-        "'x' holds values of type timedelta",
+        "'x' holds values of type timedelta64",
     ),
 }
 NO_FRAMES: dict[str, tuple[Callable[[], pd.DataFrame], str]] = {
