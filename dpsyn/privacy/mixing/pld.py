@@ -30,7 +30,8 @@ __all__ = [
 Loss = tuple[int, Floats, float]
 
 _ROUNDING = 1e-15
-_COARSEST = 56
+_COARSEST, _COARSEST_OF_MANY, _MANY = 56, 14, 100_000
+"""Grid steps in the largest loss of a row to begin with, and from so many rows on, whose sum is long and smooth."""
 _LONGEST = 3_000_000
 _SPARED = 1e-3
 """Share of δ that rounding may take before losses are composed under another measure."""
@@ -91,7 +92,7 @@ def composed_epsilon(
     over sensitivity), except for parts that bring a multiplier of their own.
 
     The grid is refined by factors of 4 until a step gains at most 8·``tolerance``·ε (what is left then is a fifteenth of it
-    if the excess shrinks like the step squared, and up to 1.7·``tolerance``·ε where it does not yet) or the arrays would
+    if the excess shrinks like the step squared, and up to 2.1·``tolerance``·ε where it does not yet) or the arrays would
     become too long. Every step of the refinement is an upper bound, and so are the Gaussian without sampling (p = 1, exact)
     and sampling without noise, so the smallest of all is returned. For a δ so small that the mass of single rows that is put
     at infinity would matter (1e-17 at 100,000 rows) only these are left. Refining stops early once the bound is at most
@@ -106,7 +107,7 @@ def composed_epsilon(
     largest = max(span(part.pair, part.rate, part.shift(shift)) for part in named)
     if largest < _SMALLEST_LOSS:
         return best
-    step = largest / _COARSEST
+    step = largest / (_COARSEST if sum(part.rows for part in named) < _MANY else _COARSEST_OF_MANY)
     previous = math.inf
     while True:
         epsilon = _on_grid(named, shift, delta, step)

@@ -50,7 +50,7 @@ def dp_cda_epsilon(
     tolerance: float = mixing.TOLERANCE,
 ) -> float:
     """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by about ``tolerance``
-    (``"exact"``: at most 1.7 times it where measured; more where ε is small and δ below 1e-9 or so, because of the rounding
+    (``"exact"``: at most 2.1 times it where measured; more where ε is small and δ below 1e-9 or so, because of the rounding
     of Fourier transforms).
 
     Args:

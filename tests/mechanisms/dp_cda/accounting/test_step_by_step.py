@@ -52,9 +52,10 @@ SCRIPT = (9.0, 5.0, 4.0, 3.9, 3.89, 3.889)
 def refined(monkeypatch: pytest.MonkeyPatch, script: tuple[float | None, ...], **options: Any) -> tuple[float, list[float]]:
     """What is returned, and the steps, where each grid has the ε of a script and the bounds without a grid are 20 and 30."""
     steps: list[float] = []
+    rows = options.pop("rows", 7)
 
     def on_grid(parts: list[Part], shift: float, delta: float, step: float) -> float | None:
-        assert (parts, shift, delta) == ([Part("remove", 0.1, 7)], 0.5, 1e-5)
+        assert (parts, shift, delta) == ([Part("remove", 0.1, rows)], 0.5, 1e-5)
         steps.append(step)
         return script[len(steps) - 1]
 
@@ -62,7 +63,7 @@ def refined(monkeypatch: pytest.MonkeyPatch, script: tuple[float | None, ...], *
     for name, value in bounds.items():
         monkeypatch.setattr(pld, name, lambda *_, value=value: value)
     monkeypatch.setattr(pld, "_on_grid", on_grid)
-    return composed_epsilon([("remove", 0.1, 7)], 2.0, 1e-5, options.pop("tolerance", 1e-3), **options), steps
+    return composed_epsilon([("remove", 0.1, rows)], 2.0, 1e-5, options.pop("tolerance", 1e-3), **options), steps
 
 
 def test_a_grid_is_refined_until_a_step_gains_little(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +82,8 @@ def test_a_grid_is_not_refined_where_nobody_asks_how_far_a_bound_is_from_a_targe
         4.0,
         pytest.approx([span("remove", 0.1, 0.5) / k for k in (56, 224, 896)]),
     )
+    for rows, steps in ((99_999, 56), (100_000, 14)):  # the grids of many rows are long
+        assert refined(monkeypatch, SCRIPT, rows=rows, enough=9.0)[1] == [pytest.approx(span("remove", 0.1, 0.5) / steps)]
     assert len(refined(monkeypatch, SCRIPT, enough=3.99)[1]) == 4
     assert len(refined(monkeypatch, SCRIPT, enough=20.0)[1]) == 0
     assert len(refined(monkeypatch, SCRIPT, enough=19.9)[1]) == 1
