@@ -119,6 +119,9 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 
     It listens to this machine only, and ends with Ctrl-C.
     """
+    from dpsyn.kit.scheduler import Limits
+
+    Limits.of(os.environ)
     environment = dict(os.environ, DPSYN_LOCAL="1")
     if file is not None:
         path = Path(file).absolute()

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from dpsyn.attribute import Attribute
 from dpsyn.data import infer
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import PARQUET, check_shape, is_text, usable
+from dpsyn.data._frames import check_shape, is_text, usable
 from dpsyn.data._sql import Cells, Known, Numbers, name_of
 from dpsyn.data.counted import CountedTable, listed
 from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, Kept, Relation
@@ -29,11 +29,12 @@ from dpsyn.data.read import (
     PARQUET_NAMES,
     Moved,
     Wide,
+    begins_as_parquet,
     chosen_columns,
     inferred_columns,
     is_stream,
     left_out,
-    parquet_only_in_name,
+    path_of,
     read_in_memory,
     stem,
     truths_as_numbers,
@@ -126,11 +127,11 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
     engine = _engine_of(source)
     if engine is not None:
         return _opened(engine(name or "data"), name or "data", domain, columns, wide)
-    if not isinstance(source, str | os.PathLike):
+    path = path_of(source)
+    if path is None:
         raise DataError(
             f"a {type(source).__name__} cannot be counted in place; hand in a path, a DuckDB relation or an Ibis table"
         )
-    path = Path(source)
     if os.path.isdir(path):
         files, others = files_in(path)
         asked = columns if columns is not None or domain is None else domain.names
@@ -141,15 +142,8 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
         return replace(table, notes=(*table.notes, *more)), dropped
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(len(PARQUET))
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
-    if head == PARQUET:
+    if begins_as_parquet(path):
         return _opened(Files([str(path)], path.name), name or stem(path.name), domain, columns, wide)
-    if path.name.lower().endswith(PARQUET_NAMES):
-        raise parquet_only_in_name(path.name)
     return _of_text(path, domain, name or stem(path.name), columns, wide), ()
 
 

@@ -21,15 +21,15 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, Tell, TextFold
-from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, fit_typed, texts_told
+from dpsyn.data._frames import Parquet, as_series, check_shape, fit_typed, texts_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
-    PARQUET_NAMES,
     TAB_NAMES,
     Moved,
     Wide,
+    begins_as_parquet,
     check_choices,
     chosen_columns,
     empty_rows,
@@ -38,7 +38,7 @@ from dpsyn.data.read import (
     is_stream,
     left_out,
     names_known,
-    parquet_only_in_name,
+    path_of,
     stem,
     unreadable,
     without_times,
@@ -106,21 +106,15 @@ def file_statistics(
         raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'")
     progress = _quiet if progress is None else progress
     checks.function("progress", progress, checks.PROGRESS)
-    if not isinstance(path, str | os.PathLike):
+    place = path_of(path)
+    if place is None:
         raise ParameterError("path", path, "the path of a file")
-    place = Path(path)
     if is_stream(place):
         raise DataError(f"{quoted(place.name)} is no file, and can be read once only: read it with read_table")
-    try:
-        with place.open("rb") as stream:
-            head = stream.read(len(PARQUET))
-    except (OSError, ValueError) as error:
-        raise unreadable(place, error) from error
+    parquet = begins_as_parquet(place)
     job = _Job(place, domain, columns, wide, memory_limit, progress)
     try:
-        if head != PARQUET and place.name.lower().endswith(PARQUET_NAMES):
-            raise parquet_only_in_name(place.name)
-        source, plans, notes = _of_parquet(job) if head == PARQUET else _of_text(job)
+        source, plans, notes = _of_parquet(job) if parquet else _of_text(job)
         counts, empty = _count(source, plans, job)
     except OSError as error:
         raise unreadable(place, error) from error

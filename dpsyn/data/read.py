@@ -112,7 +112,7 @@ def read_table(
     name = checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if in_place is not None:
         checks.flag("in_place", in_place)
-    outside = is_relation(source) or (isinstance(source, str | os.PathLike) and os.path.isdir(source))
+    outside = is_relation(source) or (path_of(source) is not None and os.path.isdir(source))
     if in_place or (in_place is None and outside):
         wide = check_choices(domain, columns, wide)
         return open_in_place(source, domain, name, columns, wide)
@@ -196,6 +196,36 @@ def stem(title: str) -> str:
     return path.stem if path.suffix.lower() in (".csv", ".tsv", ".tab", ".txt", ".data", ".parquet", ".pq") else title
 
 
+def path_of(source: Any) -> Path | None:
+    """The path that a source is, None if it is something else.
+
+    Raises:
+        DataError: it says that it is one and gives none.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return None
+    try:
+        return Path(os.fsdecode(source))
+    except TypeError as error:
+        raise DataError(f"a {type(source).__name__} gives no path: {error}") from error
+
+
+def begins_as_parquet(path: Path) -> bool:
+    """Whether a file is one of Parquet, by its first bytes.
+
+    Raises:
+        DataError: it cannot be read, or only its name says that it is one.
+    """
+    try:
+        with path.open("rb") as stream:
+            found = stream.read(len(PARQUET)) == PARQUET
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if not found and path.name.lower().endswith(PARQUET_NAMES):
+        raise parquet_only_in_name(path.name)
+    return found
+
+
 def is_stream(path: Path) -> bool:
     """Whether a path is that of a pipe or a device, which can be read once only; not where the system does not say."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
@@ -213,8 +243,7 @@ def parquet_only_in_name(title: str) -> DataError:
 
 def _bytes_of(source: Any) -> tuple[bytes, str]:
     """All bytes of a source, and a name for it."""
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
+    if (path := path_of(source)) is not None:
         try:
             with path.open("rb") as stream:
                 return within_memory(stream, quoted(path.name)), path.name
@@ -227,8 +256,8 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
     if hasattr(source, "read"):
         try:
             content = source.read()
-        except (OSError, ValueError) as error:
-            raise DataError(f"the buffer cannot be read: {error}") from error
+        except Exception as error:  # an archive, a socket or an object of the caller's raises what it likes
+            raise DataError(f"the buffer cannot be read: {str(error) or type(error).__name__}") from error
         title = getattr(source, "name", None)
         title = Path(title).name if isinstance(title, str) and title else ""
         if isinstance(content, str):

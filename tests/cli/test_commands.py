@@ -31,7 +31,7 @@ from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered
-from dpsyn.places import write_whole
+from dpsyn.places import HOME, write_whole
 
 QUICK = ("--set", "reduced_space_size=500", "--set", "refinements=1", "-q")
 
@@ -961,6 +961,17 @@ def test_a_port_that_is_taken_is_named(here: Path) -> None:
         said = run("app", "--port", str(port), code=terminal.INPUT).stderr
     assert said.startswith(f"dpsyn: port {port} cannot be used (")
     assert "--port" in said
+
+
+@pytest.mark.parametrize(("name", "value"), [("DPSYN_MEMORY", "8GB"), ("DPSYN_WORKERS", "0")])
+def test_limits_that_make_no_sense_are_one_line(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    said = run("app", code=terminal.INPUT).stderr
+    begun = subprocess.run([sys.executable, str(HOME / "app.py")], capture_output=True, text=True, check=False)
+    assert begun.returncode == 1
+    for one in (said, begun.stderr):
+        assert one.startswith(f"dpsyn: {name} = '{value}' is not possible: a ")
+        assert len(one.splitlines()) == 1
 
 
 def test_the_app_ends_by_ctrl_c_as_the_help_says(here: Path) -> None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import configparser
+import gzip
 import io
+import lzma
+import zipfile
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -280,6 +287,44 @@ def test_tabs_by_name(tmp_path: Path) -> None:
 def test_what_is_no_source_is_refused(source: object) -> None:
     with pytest.raises(DataError):
         dpsyn.read_table(source)
+
+
+class _At:
+    """Something that says it is a path."""
+
+    def __init__(self, place: object) -> None:
+        self.place = place
+
+    def __fspath__(self) -> object:
+        return self.place
+
+
+@pytest.mark.parametrize("broken", [gzip.open, lzma.open, bz2.open, zipfile.ZipFile, io.BytesIO, configparser.ConfigParser])
+def test_whatever_an_open_file_raises_its_refusal_is_ours(broken: Any, tmp_path: Path) -> None:
+    path = tmp_path / "people"
+    with {gzip.open: gzip.open, lzma.open: lzma.open, bz2.open: bz2.open}.get(broken, open)(path, "wb") as file:
+        file.write(np.random.default_rng(0).bytes(10_000))
+    if broken is zipfile.ZipFile:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("people.csv", "a,b\n1,2\n")
+        source: Any = broken(path)
+    elif broken in (io.BytesIO, configparser.ConfigParser):
+        source = broken
+    else:  # the download broke off
+        path.write_bytes(path.read_bytes()[:5_000])
+        source = broken(path)
+    with pytest.raises(DataError, match=r"the buffer cannot be read: .*[a-z]"):
+        dpsyn.read_table(source)
+
+
+def test_paths_may_be_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"a,b\n1,x\n2,y\n")
+    assert dpsyn.read_table(_At(bytes(path))).name == "people"
+    assert dpsyn.read_table(_At(bytes(path)), in_place=True).n == dpsyn.file_statistics(_At(bytes(path))).statistics.n == 2
+    for read_it in (dpsyn.read_table, partial(dpsyn.read_table, in_place=True), dpsyn.file_statistics):
+        with pytest.raises(DataError, match="a _At gives no path"):
+            read_it(_At(5))
 
 
 def test_tables_of_other_libraries_are_told_to_become_frames() -> None:
