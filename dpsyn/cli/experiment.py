@@ -24,6 +24,7 @@ from dpsyn.evaluation.experiments.run import Backend, CellResult, kept
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import config_class
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.schema import checked
 from dpsyn.table import Table
@@ -116,6 +117,9 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
             )
         experiment = replace(experiment, key=before.key, when=before.when, results=kept(grid, list(before.results.values())))
         note(f"{len(experiment.results):,} of {len(experiment.cells):,} runs are there already")
+        dropped = before.results.keys() - experiment.results.keys()
+        if dropped:
+            note(f"{counted(len(dropped), 'result')} that {quoted(file)} no longer asks for left the experiment")
     with Progress(experiment.name, quiet=quiet) as progress:
         progress("measuring the real data against itself", 0.0)
         baseline = real_baseline(learn, held_out, plan.target, degrees=degrees, models=experiment.models)

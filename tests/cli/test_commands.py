@@ -865,14 +865,16 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
 def test_results_of_other_settings_are_none_of_the_plan(here: Path) -> None:
     words = ("experiment", "grid.toml", "--workers", "1", "-q", "--resume", "--json")
 
-    def resumed(rows: int) -> tuple[bool, list[int]]:
+    def resumed(rows: int) -> tuple[bool, bool, list[int]]:
         (here / "grid.toml").write_text(GRID.replace("rows = 30", f"rows = {rows}"), encoding="utf-8")
         said = run(*words)
-        return "1 of 1 runs are there" in said.stderr, [r["settings"]["rows"] for r in json.loads(said.stdout)["results"]]
+        left = "1 result that 'grid.toml' no longer asks for left the experiment" in said.stderr
+        results = [r["settings"]["rows"] for r in json.loads(said.stdout)["results"]]
+        return "1 of 1 runs are there" in said.stderr, left, results
 
-    assert resumed(30) == (False, [30])
-    assert resumed(20) == (False, [20])
-    assert resumed(20) == (True, [20])
+    assert resumed(30) == (False, False, [30])
+    assert resumed(20) == (False, True, [20])
+    assert resumed(20) == (True, False, [20])
     (experiment,) = dpsyn.evaluation.experiments.Workspace(here / "grid.results").read().experiments
     assert [result.settings["rows"] for result in experiment.results.values()] == [20]
 
