@@ -241,7 +241,7 @@ def make(current: Dataset, title: str, made_with: int | list[int] | None, task: 
         "revision": current.revision,
         "table": learn,
         "fingerprint": state.mark(),
-        **state.kept_by_workspace(state.keep_release),
+        **state.kept_by_workspace(state.keep_releases),
     }
     visit.set_job(jobs.start(task, label=title, context=context, table=learn, **arguments))
 
@@ -272,13 +272,15 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
         if not isinstance(found, str) and config.name in THE_FIELD:
             found = long_wait(found, unknown="of unknown duration") or found
         (refused if isinstance(found, str) else mechanisms)[label] = found
-    made_from = {"table": learn, "fingerprint": state.mark(), "seed": None}
     context = {
         "done": _take_all,
+        "seed": None,
         "revision": current.revision,
-        "made_from": made_from,
+        "table": learn,
+        "fingerprint": state.mark(),
         "refused": refused,
         "epsilon": spec.epsilon,
+        **state.kept_by_workspace(state.keep_releases),
     }
     visit.set_job(
         jobs.start(
@@ -295,7 +297,7 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
         if isinstance(made, str):
             refused[name] = made
         else:
-            state.take_release({"title": name, "seconds": seconds, **context["made_from"]}, made)
+            state.take_release({**context, "title": name, "seconds": seconds}, made)
     measure(state.made()[before:], context["revision"])
     st.session_state[_NOT_RUN] = context["revision"], context["epsilon"], refused
 

@@ -150,14 +150,17 @@ def take_release(context: Mapping[str, Any], release: Release) -> None:
     st.session_state["newest"] = made()[-1].number
 
 
-def keep_release(folder: Workspace, job: Job) -> None:
-    """Put what became of a job that made a release into the workspace, while nobody looks."""
-    if not job.running:
-        context = {**job.context, "seconds": job.seconds}
-        outcome = job.outcome()
-        if outcome.error is None:
-            with suppress(WorkspaceError):
-                folder.keep(_release_of(context, outcome.value, 0))
+def keep_releases(folder: Workspace, job: Job) -> None:
+    """Put what became of a job that made a release, or one by every mechanism, into the workspace, while nobody looks."""
+    if job.running:
+        return
+    outcome = job.outcome()
+    if outcome.error is None:
+        made = outcome.value if isinstance(outcome.value, Mapping) else {job.context["title"]: (outcome.value, job.seconds)}
+        for title, (release, seconds) in made.items():
+            if not isinstance(release, str):
+                with suppress(WorkspaceError):
+                    folder.keep(_release_of({**job.context, "title": title, "seconds": seconds}, release, 0))
 
 
 def _release_of(context: Mapping[str, Any], release: Release, number: int) -> MadeRelease:

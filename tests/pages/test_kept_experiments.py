@@ -219,6 +219,19 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
     assert made.release.mechanism == "noisy_reweighting"
 
 
+def test_a_run_of_all_mechanisms_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):
+    app = open_workspace(small(open_page), tmp_path).segmented_control(key="comparison_what").set_value("Releases").run()
+    [button] = [button for button in app.button if button.label == "Run all mechanisms"]
+    job = button.click().run().session_state["job"]
+    job.visitor = Gone()
+    job.wait()
+    scheduler().tend(time.monotonic())
+    releases = Workspace(tmp_path).read().releases
+    assert {made.release.mechanism for made in releases} >= {"independent", "noisy_reweighting"}
+    assert {made.name.partition(" ·")[0] for made in releases} >= {"Independent columns", "Noisy reweighting"}
+    assert all(made.seconds > 0 for made in releases)
+
+
 def test_a_run_ends_while_nobody_looks_if_its_experiment_is_removed(open_page, tmp_path):
     _, job = left_behind(open_page, tmp_path)
     (experiment,) = Workspace(tmp_path).read().experiments
