@@ -37,6 +37,7 @@ from dpsyn.data.read import (
     inferred_columns,
     is_stream,
     left_out,
+    names_asked,
     names_known,
     path_of,
     stem,
@@ -260,7 +261,7 @@ def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
 
 
 def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
-    source = Parquet(job.path)
+    source = Parquet(job.path, names_asked(job.domain, job.columns))
     check_shape(source.names, source.rows)
     wanted = chosen_columns(source.names, job.domain, job.columns)
     if job.domain is not None:
