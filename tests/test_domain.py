@@ -329,6 +329,9 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "categorical", "categories": (1.0, float("nan"))}, "missing value cannot be a category"),
         ({"kind": "categorical", "categories": ((1, 2),)}, "tuple"),
         ({"kind": "numeric"}, "needs a lower and an upper bound"),
+        ({"kind": "numeric", "lower": 1.0}, "needs a lower and an upper bound"),
+        ({"kind": "date", "upper": 1.0}, "needs a lower and an upper bound"),
+        ({"kind": "categorical", "categories": ("a", "b", "b")}, "'b' is listed twice"),
         ({"kind": "numeric", "lower": 1.0, "upper": 1.0}, "lower < upper"),
         ({"kind": "numeric", "lower": 0.0, "upper": float("inf")}, "finite"),
         ({"kind": "numeric", "lower": "0", "upper": 1}, "lower = '0'"),
@@ -342,6 +345,10 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "numeric", "lower": 1.0, "upper": 1.0000000000000002}, "double precision"),
         ({"kind": "numeric", "lower": 0.2, "upper": 0.8, "integer": True}, "no whole number"),
         ({"kind": "numeric", "lower": 0, "upper": 2.0**60, "integer": True}, "2\\^53"),
+        ({"kind": "numeric", "lower": -(2**53), "upper": 0, "integer": True}, "2\\^53"),
+        ({"kind": "numeric", "lower": 0, "upper": 2**53, "integer": True}, "2\\^53"),
+        ({"kind": "numeric", "lower": -(2.0**48), "upper": 0, "unit": 0.25}, "unit = 0.25 is too fine"),
+        ({"kind": "numeric", "lower": 0, "upper": 2.0**48, "unit": 0.25}, "unit = 0.25 is too fine"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "unit": 0}, "unit = 0"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "unit": -0.1}, "unit = -0.1"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "unit": "0.1"}, "unit = '0.1'"),
@@ -359,6 +366,8 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "date", "lower": 1, "upper": 3.5}, "whole days"),
         ({"kind": "categorical", "categories": ("a\0b",)}, "zero byte"),
         ({"kind": "categorical", "categories": (10**5000, 1)}, "300 digits"),
+        ({"kind": "categorical", "categories": (2**1023, 1)}, "300 digits"),
+        ({"kind": "categorical", "categories": (-(2**1023), 1)}, "300 digits"),
         ({"kind": "numeric", "lower": 0, "upper": 10, "categories": (0, 5, 10)}, "categories is for truth and categorical"),
         ({"kind": "date", "lower": 0, "upper": 10, "categories": ("a",)}, "categories is for truth and categorical"),
         ({"kind": "categorical", "categories": (1, 2), "lower": 0}, "lower is for numbers and dates"),
@@ -371,6 +380,13 @@ def test_contradictory_attributes_are_refused(arguments: dict[str, Any], part: s
     with pytest.raises(DomainError, match=part) as caught:
         Attribute("x", **arguments)
     assert caught.value.column == "x"
+
+
+def test_what_double_precision_just_carries_is_allowed() -> None:
+    """The refusals above begin at the next number."""
+    assert Attribute("x", "numeric", lower=1 - 2**53, upper=2**53 - 1, integer=True).lower == 1 - 2**53
+    assert Attribute("x", "numeric", lower=0.25 - 2**48, upper=2**48 - 0.25, unit=0.25).upper == 2**48 - 0.25
+    assert Attribute("x", "categorical", (2**1023 - 1, 1 - 2**1023)).size == 2
 
 
 @pytest.mark.parametrize("kind", ["i2", "u4", "i8", "f4", "f8"])
@@ -443,6 +459,7 @@ def test_a_frame_is_encoded_column_by_column() -> None:
 
 def test_many_names_are_listed_in_short() -> None:
     assert listed(["a", "b"], 2) == "a, b"
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
     assert listed(["a", "b", "c", 4], 2) == "a, b and 2 more"
     assert listed([]) == ""
 
@@ -522,6 +539,9 @@ def test_one_column_that_nobody_confirmed_is_enough(unconfirmed: int) -> None:
     domain = Domain.of(columns)
     assert not domain.is_public
     assert f"the domain of {columns[unconfirmed].name} was inferred" in domain.warning
+    assert "1 not confirmed as public" in repr(domain)
+    assert "; confirmed as public" not in repr(domain)
+    assert "not confirmed" not in repr(domain.confirmed())
     assert domain.confirmed().is_public
     assert domain.confirmed().warning == ""
 
