@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import DomainError, ParameterError
@@ -253,6 +254,20 @@ def test_whole_numbers_in_a_bin_are_equally_likely() -> None:
     assert counts[5:].sum() == 0
     # Standard deviation of a count: sqrt(50000 · 0.2 · 0.8) = 89.
     assert np.abs(counts[:5] - 10_000).max() < 5 * 89
+
+
+def test_numbers_without_a_unit_are_drawn_evenly_from_a_bin_and_never_from_the_next() -> None:
+    attribute = Attribute("x", "numeric", lower=-1.0, upper=3.0, bins=4)
+    values = attribute.decode(np.full(4000, 2), np.random.default_rng(0)).to_numpy()
+    assert stats.kstest(values, stats.uniform(1, 1).cdf).pvalue > 0.01
+    assert attribute.decode(np.arange(4), _Topmost(np.random.PCG64(0))).tolist() == np.nextafter([0, 1, 2, 3], -1).tolist()
+
+
+class _Topmost(np.random.Generator):
+    """What rounding may do to a draw."""
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        return high
 
 
 def test_dates_are_whole_days() -> None:
