@@ -506,22 +506,12 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
             raise DomainError(
                 f"column {quoted(data['name'])}: {quoted(unknown[0])} is not a field of a column", column=str(data["name"])
             )
-        is_date = isinstance(data["kind"], str) and data["kind"] == "date"
-        bounds = [side for side in ("lower", "upper") if side in data] if is_date else []
-        return cls(**{**data, **{side: _day_number(data[side]) for side in bounds}})
+        return cls(**data)
 
 
 def _in_full(attribute: Attribute) -> list[object]:
     """Every field, and the types of the categories."""
     return [*(getattr(attribute, field.name) for field in fields(attribute)), *map(type, attribute.categories)]
-
-
-def _day_number(bound: object) -> object:
-    """Days since 1970-01-01; what is no day stays, and is refused as a bound."""
-    if not isinstance(bound, str | datetime.date | np.datetime64) or (isinstance(bound, str) and not is_unicode(bound)):
-        return bound
-    day = float(days(local_moments(pd.Series([bound], dtype=object)))[0])
-    return bound if math.isnan(day) else day
 
 
 def _listed(field: str, value: object) -> tuple[Any, ...]:
@@ -534,10 +524,13 @@ def _bound(field: str, value: object) -> float | None:
 
 def _date_bound(field: str, value: object) -> float | None:
     """A bound of dates in days since 1970-01-01."""
-    day = _day_number(value)
-    if isinstance(day, str | datetime.date | np.datetime64):
-        raise ParameterError(field, value, "a date such as 2024-12-31, or days since 1970-01-01")
-    bound = _bound(field, day)
+    if isinstance(value, str | datetime.date | np.datetime64):
+        unicode = not isinstance(value, str) or is_unicode(value)
+        day = float(days(local_moments(pd.Series([value], dtype=object)))[0]) if unicode else math.nan
+        if math.isnan(day):
+            raise ParameterError(field, value, "a date such as 2024-12-31, or days since 1970-01-01")
+        return int(day)
+    bound = _bound(field, value)
     return int(bound) if bound is not None and bound.is_integer() else bound
 
 

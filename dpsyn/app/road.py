@@ -238,7 +238,6 @@ def make(current: Dataset, title: str, made_with: int | list[int] | None, task: 
         "done": _take_and_measure,
         "title": title,
         "seed": made_with,
-        "revision": current.revision,
         "table": learn,
         "fingerprint": state.mark(),
         **state.kept_by_workspace(state.keep_releases),
@@ -248,7 +247,7 @@ def make(current: Dataset, title: str, made_with: int | list[int] | None, task: 
 
 def _take_and_measure(context: Mapping[str, Any], release: Release) -> None:
     state.take_release(context, release)
-    measure([state.made()[-1]], context["revision"])
+    measure([state.made()[-1]], context["fingerprint"])
 
 
 def run_all_button(current: Dataset, *, first: bool) -> None:
@@ -275,7 +274,6 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     context = {
         "done": _take_all,
         "seed": None,
-        "revision": current.revision,
         "table": learn,
         "fingerprint": state.mark(),
         "refused": refused,
@@ -298,14 +296,14 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
             refused[name] = made
         else:
             state.take_release({**context, "title": name, "seconds": seconds}, made)
-    measure(state.made()[before:], context["revision"])
-    st.session_state[_NOT_RUN] = context["revision"], context["epsilon"], refused
+    measure(state.made()[before:], context["fingerprint"])
+    st.session_state[_NOT_RUN] = context["fingerprint"], context["epsilon"], refused
 
 
-def measure(releases: Sequence[MadeRelease], revision: int) -> None:
-    """Measure releases for a score card in the background; nothing while the data are others by now."""
+def measure(releases: Sequence[MadeRelease], fingerprint: str) -> None:
+    """Measure releases for a score card in the background; nothing while the data that are open are others."""
     current = visit.dataset()
-    if current.revision != revision or visit.job() is not None or current.table.n == 0:
+    if state.mark() != fingerprint or visit.job() is not None or current.table.n == 0:
         return
     degrees = tuple(degree for degree in _QUICK_DEGREES if degree <= len(current.table.domain))
     compare(current, releases, "Score card", target=current.target, degrees=degrees, models=DEFAULT_MODELS)
@@ -371,8 +369,8 @@ def conclude(reports: Mapping[str, Report]) -> None:
         cells = [escape.markdown(figures.get(kind, "–")) for kind in heads]
         lines.append(f"| | *{name}{rows}* | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
-    revision, epsilon, refused = st.session_state.get(_NOT_RUN, (None, 0.0, {}))
-    if revision == visit.dataset().revision and refused:
+    fingerprint, epsilon, refused = st.session_state.get(_NOT_RUN, (None, 0.0, {}))
+    if refused and fingerprint == state.mark():
         st.caption(not_run(epsilon, refused))
     if len(found) == 1:
         (findings,) = found.values()

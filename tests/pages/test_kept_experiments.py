@@ -219,6 +219,24 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
     assert made.release.mechanism == "noisy_reweighting"
 
 
+@pytest.mark.parametrize("data", ["car", "asia"])
+def test_a_run_that_another_visit_finds_is_measured_against_its_own_data_alone(data, open_page, tmp_path, score_cards):
+    app = open_workspace(open_page("comparison", data="car"), tmp_path).switch_page("generator.py").run()
+    app.segmented_control(key="mechanism").set_value("independent").run()
+    job = app.button(key="run").click().run().session_state["job"]
+    job.pause()
+    job.visitor = Gone()
+    again = open_workspace(open_page("comparison", data=data), tmp_path)
+    assert again.session_state["job"] is job
+    assert again.session_state["dataset"].revision == app.session_state["dataset"].revision
+    job.pause(False)
+    again = finish_job(again)
+    (made,) = again.session_state["releases"]
+    measured = again.session_state.get("comparisons", {})
+    assert (made.dataset, bool(measured)) == ("car", data == "car"), measured
+    assert not again.error
+
+
 def test_a_run_of_all_mechanisms_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):
     app = open_workspace(small(open_page), tmp_path).segmented_control(key="comparison_what").set_value("Releases").run()
     [button] = [button for button in app.button if button.label == "Run all mechanisms"]
