@@ -49,19 +49,18 @@ class Parquet:
 
     Args:
         source: its path, or its bytes.
-        wanted: names of the columns that are to be read; none for all.
 
     Raises:
-        DataError: the file is damaged, has no column, or a wanted one holds nested values, bytes or times of day.
+        DataError: the file is damaged, has no column, or a column holds nested values, bytes or times of day.
     """
 
-    def __init__(self, source: Path | bytes, wanted: Sequence[str] = ()) -> None:
+    def __init__(self, source: Path | bytes) -> None:
         self._source = source
         with self._open() as file:
             schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
-        self.names, self.notes = usable(schema, wanted)
-        kinds = {name: schema.field(name).type for name in self.names if not wanted or name in wanted}
+        self.names, self.notes = usable(schema)
+        kinds = {name: schema.field(name).type for name in self.names}
         self.texts = {name for name, kind in kinds.items() if is_text(kind)}
         self._worded = [name for name, kind in kinds.items() if is_text(getattr(kind, "value_type", kind))]
 
@@ -115,10 +114,10 @@ class Parquet:
             said = f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature"
             raise DataError(said) from error
 
-    def frame(self, columns: Sequence[str]) -> pd.DataFrame:
-        """All rows of some columns."""
+    def frame(self) -> pd.DataFrame:
+        """All of it."""
         with self._open() as file:
-            return as_frame(file.read(columns=list(columns)).select(columns))
+            return as_frame(file.read().select(self.names))
 
     def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, list[Any]]]:
         """Some columns by position, as Arrow arrays, batch by batch, with the share of the table that has been read."""
@@ -153,19 +152,19 @@ def _as_one(batches: list[Any]) -> Any:
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
 
 
-def usable(schema: Any, wanted: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the columns, and notes; refuses types of wanted ones, none for all, that cannot be used."""
+def usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the columns, and notes; refuses types that cannot be used."""
     import pyarrow as pa
 
     kept = tuple(name for name in schema.names if not _INDEX.fullmatch(name))
     notes = () if len(kept) == len(schema.names) else ("The row labels that pandas stored in the file were left out.",)
-    for field in (schema.field(name) for name in kept if not wanted or name in wanted):
+    for field in (schema.field(name) for name in kept):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
         if other or pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
             raise DataError(
                 f"column {quoted(field.name)} has the type {field.type}; only truth values, numbers, texts and "
-                "dates can be used: split it into simple columns or leave it out",
+                "dates can be used: split it into simple columns, or leave it out before it is read",
                 column=field.name,
             )
         _check_zone(field.name, kind)

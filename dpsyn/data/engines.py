@@ -260,25 +260,25 @@ class Files(_DuckDB):
     Args:
         paths: the files.
         title: how to call them.
-        wanted: columns that have to be usable, and alike in all files; none for all. Others are left out where they are not.
+        wanted: columns that have to be alike in all files, None for all; others are left out where they are not.
         memory_limit: as DuckDB writes it.
     """
 
     def __init__(
-        self, paths: Sequence[str], title: str, wanted: Sequence[str] = (), memory_limit: str = MEMORY_LIMIT
+        self, paths: Sequence[str], title: str, wanted: Sequence[str] | None = None, memory_limit: str = MEMORY_LIMIT
     ) -> None:
         self.title, self._paths, self._memory_limit = title, tuple(map(_pattern, paths)), memory_limit
         self._files = tuple(map(os.path.abspath, paths))
         unlike: set[str] = set()
         with self._listening():
-            first = _columns(paths[0], wanted)
+            first = _columns(paths[0])
             for path in paths[1:]:
-                found = _columns(path, wanted)
+                found = _columns(path)
                 for name in dict.fromkeys((*first, *found)):
                     here, there = found.get(name, _MISSING), first.get(name, _MISSING)
                     if here[1] == there[1]:
                         continue
-                    if not wanted or name in wanted:
+                    if wanted is None or name in wanted:
                         shown = int(here[0] == there[0])
                         raise DataError(
                             f"{title!r}: column {quoted(name)} is {here[shown]} in {quoted(path)}, and {there[shown]} in "
@@ -352,17 +352,16 @@ def _pattern(path: str) -> str:
     return re.sub(r"[*?[]", r"[\g<0>]", path)
 
 
-def _columns(path: str, wanted: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Arrow's type of each column of a Parquet file, and how it is stored; refuses types of wanted ones, none for all, that
-    cannot be used."""
+def _columns(path: str) -> dict[str, tuple[str, str]]:
+    """Arrow's type of each column of a Parquet file, and how it is stored; refuses types that cannot be used."""
     from pyarrow import parquet
 
     schema = parquet.read_metadata(path).schema
     columns, arrow = map(schema.column, range(len(schema))), schema.to_arrow_schema()
     check_distinct(tuple(arrow.names), "the Parquet file's ")
-    check_shape(usable(arrow, wanted)[0], rows=1)  # durations are whole numbers to DuckDB, and what has no name gets one
+    check_shape(usable(arrow)[0], rows=1)  # durations are whole numbers to DuckDB, and what has no name gets one
     for field in arrow:
-        if pa.types.is_decimal256(field.type) and (not wanted or field.name in wanted):
+        if pa.types.is_decimal256(field.type):
             raise DataError(
                 f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read the "
                 "file into memory, or leave the column out of it",

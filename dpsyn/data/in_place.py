@@ -34,7 +34,6 @@ from dpsyn.data.read import (
     inferred_columns,
     is_stream,
     left_out,
-    names_asked,
     path_of,
     read_in_memory,
     stem,
@@ -135,17 +134,16 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
         )
     if os.path.isdir(path):
         files, others = files_in(path)
-        asked = names_asked(domain, columns)
+        asked = columns if columns is not None or domain is None else domain.names
         title = Path(os.path.abspath(path)).name or str(path)
         found = Files(files, title, asked)
-        more = (*_not_read(path, others), *_by_folders(path, files, found.schema.names, domain, asked))
+        more = (*_not_read(path, others), *_by_folders(path, files, found.schema.names, domain, asked or ()))
         table, dropped = _opened(found, name or title, domain, columns, wide)
         return replace(table, notes=(*table.notes, *more)), dropped
     if is_stream(path):
         raise DataError(f"{quoted(path.name)} is no file and no folder, and can be read once only: read it into memory")
     if begins_as_parquet(path):
-        file = Files([str(path)], path.name, names_asked(domain, columns))
-        return _opened(file, name or stem(path.name), domain, columns, wide)
+        return _opened(Files([str(path)], path.name), name or stem(path.name), domain, columns, wide)
     return _of_text(path, domain, name or stem(path.name), columns, wide), ()
 
 
@@ -250,7 +248,7 @@ def _by_folders(
 
 
 def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> Opened:
-    names, notes = usable(engine.schema, names_asked(domain, columns))
+    names, notes = usable(engine.schema)
     notes = (*engine.notes, *notes)
     check_shape(names, rows=1)
     wanted = chosen_columns(names, domain, columns)

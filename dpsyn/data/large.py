@@ -37,7 +37,6 @@ from dpsyn.data.read import (
     inferred_columns,
     is_stream,
     left_out,
-    names_asked,
     names_known,
     path_of,
     stem,
@@ -261,7 +260,7 @@ def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
 
 
 def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
-    source = Parquet(job.path, names_asked(job.domain, job.columns))
+    source = Parquet(job.path)
     check_shape(source.names, source.rows)
     wanted = chosen_columns(source.names, job.domain, job.columns)
     if job.domain is not None:

@@ -143,11 +143,10 @@ def read_all(
     data, file_name = _bytes_of(source)
     title = name or file_name or "data"
     if data[:4] == PARQUET:
-        file = Parquet(data, names_asked(domain, columns))
+        file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
-        wanted = chosen_columns(file.names, domain, columns)
-        check_memory(title, file.rows, len(wanted), file.text_bytes)
-        return _from_frame(file.frame(wanted), domain, stem(title), columns, wide, file.notes, file.names)
+        check_memory(title, file.rows, len(file.names), file.text_bytes)
+        return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes)
     called = file_name or title
     if called.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(called)
@@ -278,14 +277,9 @@ def names_known(domain: Domain | None, columns: Sequence[str] | None) -> list[st
     return list(domain.names if domain is not None else () if columns is None else columns)
 
 
-def names_asked(domain: Domain | None, columns: Sequence[str] | None) -> Sequence[str]:
-    """Names of the columns that are to be read, none for all."""
-    return list(columns) if columns is not None else () if domain is None else domain.names
-
-
 def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:
     """The columns to read, in order; refuses the ones that are not there."""
-    wanted = list(names_asked(domain, columns) or present)
+    wanted = list(columns) if columns is not None else list(domain.names if domain is not None else present)
     if domain is not None:
         domain.project(wanted)
     known = set(present)
@@ -332,13 +326,12 @@ def _from_frame(
     columns: Sequence[str] | None,
     wide: Wide,
     notes: tuple[str, ...] = (),
-    present: Sequence[str] = (),
 ) -> Found:
     labels = "".join(f", {quoted(label)}" for label in frame.index.names if label is not None)[1:]
     if labels or not pd.api.types.is_integer_dtype(frame.index.dtype):
         notes = (*notes, f"The row labels{labels} were left out; reset_index() makes columns of them.")
     frame = checked_frame(frame)
-    names = present or [str(column) for column in frame.columns]
+    names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
 
     def fit(attribute: Attribute) -> Column:

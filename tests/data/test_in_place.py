@@ -613,33 +613,6 @@ def test_files_of_a_folder_have_the_columns_that_are_asked_for_alike(other, said
             table.with_domain(Domain.of([number(said[1], 0, 3)]))
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        pa.array([["a"], None] * 5),
-        pa.array([{"a": "b"}, None] * 5),
-        pa.array([datetime.time(1), None] * 5),
-        pa.array([Decimal("0.1"), None] * 5, pa.decimal256(50, 2)),
-    ],
-    ids=lambda array: str(array.type),
-)
-def test_columns_of_other_types_may_stand_beside_those_that_are_chosen(odd: pa.Array, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    file = tmp_path / "folder" / "people.parquet"
-    parquet.write_table(pa.table({"odd": odd, "k": ["p", "q"] * 5}), file)
-    sources: list[Any] = [file, file.parent]
-    if not pa.types.is_decimal256(odd.type):  # DuckDB has no such decimals
-        sources.append(duckdb.from_parquet(str(file)))
-    domain = Domain((Attribute("k", "categorical", ("p", "q")),))
-    for chosen in ({"columns": ["k"]}, {"domain": domain}):
-        for source in sources:
-            for in_place in (False, True):
-                found = dpsyn.read_table(source, in_place=in_place, **chosen)
-                assert (found.domain.names, found.n) == (("k",), 10)
-                assert any("'odd'" in note for note in found.notes) == ("domain" in chosen)
-        assert dpsyn.file_statistics(file, **chosen).statistics.n == 10
-
-
 def test_files_that_store_one_type_in_two_ways_are_told_apart(tmp_path):
     for name, days in (("a", False), ("b", True)):
         table = pa.table({"x": pa.array([0, 1], pa.timestamp("ns"))})
