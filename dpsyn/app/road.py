@@ -238,6 +238,7 @@ def make(current: Dataset, title: str, made_with: int | list[int] | None, task: 
         "done": _take_and_measure,
         "title": title,
         "seed": made_with,
+        "made": {},
         "table": learn,
         "fingerprint": state.mark(),
         **state.kept_by_workspace(state.keep_releases),
@@ -274,6 +275,7 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     context = {
         "done": _take_all,
         "seed": None,
+        "made": {},
         "table": learn,
         "fingerprint": state.mark(),
         "refused": refused,

@@ -145,9 +145,15 @@ def comparison() -> dict[str, Any] | None:
 
 
 def take_release(context: Mapping[str, Any], release: Release) -> None:
-    """A ``done`` of a job that made a release; ``context`` says what it was made from."""
-    add(_release_of(context, release, visit.next_number("release")))
-    st.session_state["newest"] = made()[-1].number
+    """A ``done`` of a job that made a release; ``context`` says what it was made from, and holds as ``made`` what is kept
+    already: by the workspace, as nobody looked when the job ended, or by another visit."""
+    number, kept = visit.next_number("release"), context["made"].get(context["title"])
+    if kept is None:
+        context["made"][context["title"]] = new = _release_of(context, release, number)
+        add(new)
+    else:
+        made().append(replace(kept, number=number))
+    st.session_state["newest"] = number
 
 
 def keep_releases(folder: Workspace, job: Job) -> None:
@@ -156,11 +162,13 @@ def keep_releases(folder: Workspace, job: Job) -> None:
         return
     outcome = job.outcome()
     if outcome.error is None:
-        made = outcome.value if isinstance(outcome.value, Mapping) else {job.context["title"]: (outcome.value, job.seconds)}
-        for title, (release, seconds) in made.items():
+        found = outcome.value if isinstance(outcome.value, Mapping) else {job.context["title"]: (outcome.value, job.seconds)}
+        for title, (release, seconds) in found.items():
             if not isinstance(release, str):
+                new = _release_of({**job.context, "title": title, "seconds": seconds}, release, 0)
                 with suppress(WorkspaceError):
-                    folder.keep(_release_of({**job.context, "title": title, "seconds": seconds}, release, 0))
+                    folder.keep(new)
+                    job.context["made"][title] = new
 
 
 def _release_of(context: Mapping[str, Any], release: Release, number: int) -> MadeRelease:

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -88,6 +89,8 @@ class Job:
         self.paused = False
         self._work = _Work(given)
         self._ended: str | None = None
+        self._outcome: Outcome | None = None
+        self._taking = threading.Lock()
         # A visit that is over drops its job: nobody would take the outcome.
         weakref.finalize(self, self._work.drop)
 
@@ -200,10 +203,16 @@ class Job:
         return step, min(max(share, 0.0), 1.0)
 
     def outcome(self) -> Outcome:
-        """What came of the job, once: waits for its end. A process that died without a word gives an error that says so."""
+        """What came of the job: waits for its end. A process that died without a word gives an error that says so."""
         self.wait()
+        with self._taking:
+            if self._outcome is None:
+                self._outcome = self._read()
+            return self._outcome
+
+    def _read(self) -> Outcome:
         if self.closed:
-            return Outcome(error=self._ended or "What came of the run was taken before.")
+            return Outcome(error=self._ended or "The run was cancelled.")
         self._work.output.seek(0)
         data = self._work.output.read()
         self._work.drop()

@@ -217,6 +217,17 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
     scheduler().tend(time.monotonic())
     (made,) = Workspace(tmp_path).read().releases
     assert made.release.mechanism == "noisy_reweighting"
+    back_again(app, tmp_path)
+
+
+def back_again(app, folder):
+    """The same visit, whose connection was lost for a while, has what the workspace has, once."""
+    app = finish_job(app)
+    assert not app.error
+    assert sorted(made.key for made in app.session_state["releases"]) == sorted(
+        made.key for made in Workspace(folder).read().releases
+    )
+    assert app.session_state["newest"] == app.session_state["releases"][-1].number > 0
 
 
 @pytest.mark.parametrize("data", ["car", "asia"])
@@ -248,6 +259,7 @@ def test_a_run_of_all_mechanisms_goes_on_into_the_workspace_while_nobody_looks(o
     assert {made.release.mechanism for made in releases} >= {"independent", "noisy_reweighting"}
     assert {made.name.partition(" ·")[0] for made in releases} >= {"Independent columns", "Noisy reweighting"}
     assert all(made.seconds > 0 for made in releases)
+    back_again(app, tmp_path)
 
 
 def test_a_run_ends_while_nobody_looks_if_its_experiment_is_removed(open_page, tmp_path):

@@ -49,7 +49,7 @@ def workspace_bar() -> None:
     else:
         st.caption(
             f":material/folder: Releases and experiments are kept in {escape.markdown(workspace.folder)}; private rows "
-            "never are. What runs goes on when this page is closed. After a reload, open the workspace again."
+            "never are. Runs and experiments go on when this page is closed. After a reload, open the workspace again."
         )
 
 
