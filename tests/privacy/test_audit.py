@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -39,6 +41,68 @@ def test_a_bound_by_hand():
     assert not audit_scores(scores, scores, confidence=0.95, claim=found.epsilon).refuted
     with_delta = audit_scores(scores, scores, delta=0.1, confidence=0.95)
     assert with_delta.epsilon == pytest.approx(math.log((lower - 0.1) / upper))
+    with_more = audit_scores(scores, scores, delta=0.99, confidence=0.95)
+    assert (with_more.epsilon, with_more.largest) == (0.0, 0.0)
+
+
+@cache
+def interval(hits: int, runs: int, confidence: float) -> tuple[float, float]:
+    found = stats.binomtest(hits, runs).proportion_ci(confidence, "exact")
+    return found.low, found.high
+
+
+@pytest.mark.parametrize("lengths", [(60, 150, 40, 200), (150, 60, 200, 40), (150, 60, 40, 200)])
+@pytest.mark.parametrize("shifts", [(0, 2), (2, 0)])
+@pytest.mark.parametrize("flip", [1, -1])
+@pytest.mark.parametrize("confidence", [0.5, 0.9])
+def test_every_number_of_an_audit_is_that_of_a_search_over_all_half_lines(lengths, shifts, flip, confidence):
+    """Of parts of four lengths, whose later scores lie on the cuts between the earlier ones as well."""
+    random = np.random.default_rng([*lengths, *shifts, flip + 1])
+    choosing = tuple(flip * 2 * (shift + random.poisson(3, size)) for shift, size in zip(shifts, lengths[:2], strict=True))
+    testing = tuple(flip * (2 * shift + random.poisson(6, size)) for shift, size in zip(shifts, lengths[2:], strict=True))
+
+    def bound(parts, delta, at, side, cut, on):
+        inside = [int(((part >= cut) if side == "above" else (part <= cut)).sum()) for part in parts]
+        low = interval(inside[on], len(parts[on]), at)[0] - delta
+        return math.log(low / interval(inside[1 - on], len(parts[1 - on]), at)[1]) if low > 0 else -math.inf, inside
+
+    values = np.unique(np.concatenate(choosing))
+    sets = list(product(["above", "below"], (values[1:] + values[:-1]) / 2, [0, 1]))
+
+    def best(delta, at):
+        return max(((bound(choosing, delta, at, *one)[0], one) for one in sets), key=lambda one: one[0])
+
+    profile = [(0.2, 0.3), (0.4, 0.15), (1.2, 0.1), (0.9, 0.05)]
+    at, sure = (1 + confidence) / 2, 1 - (1 - confidence) / 1000
+    doubtful = max(profile, key=lambda one: best(one[1], sure)[0] - one[0])
+    whole = audit_scores(choosing, testing, delta=0.01, confidence=confidence, claim=0.3, profile=profile)
+    alone = audit_scores(choosing, testing, delta=0.01, confidence=confidence, claim=0.3)
+    for found, (claim, delta), chosen_at, each_at in (
+        (alone, (0.3, 0.01), confidence, confidence),
+        (whole, (0.3, 0.01), at, at),
+        (whole.sharpest, doubtful, sure, at),
+    ):
+        side, cut, on = best(delta, chosen_at)[1]
+        epsilon, inside = bound(testing, delta, each_at, side, cut, on)
+        assert (found.side, found.cut, found.hits, found.misses) == (side, cut, inside[on], inside[1 - on])
+        assert found.epsilon == pytest.approx(max(epsilon, 0.0), abs=1e-9)
+        assert (found.claim, found.delta, found.confidence) == (claim, delta, confidence)
+        lengths_on, lengths_off = len(testing[on]), len(testing[1 - on])
+        most = (interval(lengths_on, lengths_on, each_at)[0] - delta) / interval(0, lengths_off, each_at)[1]
+        assert found.largest == pytest.approx(max(math.log(most), 0.0))
+        assert (found.tested, found.runs) == (min(map(len, testing)), len(choosing[0]) + len(testing[0]))
+        assert found.refuted == (epsilon > claim or (found is whole and whole.sharpest.refuted))
+
+
+@pytest.mark.parametrize("first_is_above", [True, False])
+@pytest.mark.parametrize("below", [*range(2000, 2012), 1, 3999])
+def test_of_thousands_of_scores_the_cut_between_the_two_datasets_is_found(below, first_is_above):
+    scores = np.arange(4000.0)
+    parts = (scores[:below], scores[below:])[:: -1 if first_is_above else 1]
+    found = audit_scores(parts, parts)
+    assert (found.cut, found.misses) == (below - 0.5, 0)
+    assert found.hits in (below, 4000 - below)
+    assert found.epsilon == pytest.approx(found.largest)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 1 - 1e-12, 1.0, 1 + 1e-12, 1.01, 2.0])
