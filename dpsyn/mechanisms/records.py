@@ -199,7 +199,7 @@ def _contradiction(
     if other:
         both = [f"{name.replace('_', ' ')} is {shown(facts[name])} and not {shown(settings[name])}" for name in other]
         return f"calibrated anew, {listed(both)}"
-    unknown = [name for name in settings if name not in facts and name not in removed]
+    unknown = [name for name, value in settings.items() if name not in facts and (name, value) not in removed.items()]
     return f"its settings state {shown(unknown[0])}, which calibration does not give" if unknown else ""
 
 

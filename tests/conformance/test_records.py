@@ -19,7 +19,7 @@ from dpsyn.errors import DataError, DpsynError, ParameterError
 from dpsyn.mechanisms import records
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.records import verify
-from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import Guarantee, Status
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
@@ -50,8 +50,29 @@ def changed(record: dict[str, Any], **values: Any) -> dict[str, Any]:
 def test_an_honest_record_holds(record: dict[str, Any]) -> None:
     found = verify(record)
     assert found.holds, str(found)
+    assert found.config == CASES[record["mechanism"]].config
     assert found.found is not None
     assert found.found.epsilon == pytest.approx(record["guarantee"]["epsilon"], rel=1e-9)
+
+
+def test_settings_of_earlier_versions_count_as_what_these_did_and_no_other_value_of_them_holds(
+    record: dict[str, Any],
+) -> None:
+    kind = config_class(record["mechanism"])
+    for name, value in kind.added_later.items():
+        lacking = copy.deepcopy(record)
+        del lacking["config"][name]
+        assert getattr(verify(lacking).config, name) == value
+    for name, value in kind.removed.items():
+        for parts in (("config",), ("settings",), ("config", "settings")):
+            assert verify(changed(record, **{f"{part}__{name}": value for part in parts})).holds
+            for other in (not value, None, str(value), [value]):
+                try:
+                    said = str(verify(changed(record, **{f"{part}__{name}": other for part in parts})))
+                except DpsynError as fault:
+                    said = str(fault)
+                assert name in said
+                assert "HOLDS" not in said
 
 
 def test_every_mechanism_is_tried(record: dict[str, Any]) -> None:
