@@ -15,6 +15,7 @@ from dpsyn.mechanisms.dual_query import mechanism as dual_query
 from dpsyn.mechanisms.independent import Independent, IndependentMechanism
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.audit import log_ratio
+from dpsyn.privacy.noise import NoiseSource
 from tests.conformance.neighbours import remember_fits
 
 BOTH = ["replace_one", "add_remove"]
@@ -82,6 +83,60 @@ def test_the_score_of_a_choice_is_the_logarithm_of_the_ratio_of_its_probabilitie
     first, second, chosen = np.array([3, 1, 0]), np.array([2, 2, 0]), np.array([0, 2, 2])
     by_hand = np.log(softmax(first / 1.5) / softmax(second / 1.5))[chosen].sum()
     assert log_ratio("choice", chosen, first, second, 1.5) == pytest.approx(by_hand)
+
+
+OTHER = module._Answer("laplace", np.zeros(1, np.int64), 1.0, np.ones(1, np.int64))
+
+
+@pytest.mark.parametrize("factor", [0.4, 1.0, 2.5])
+@pytest.mark.parametrize(
+    ("kind", "method", "more", "answered_at"),
+    [
+        ("laplace", "discrete_laplace", {}, 6.0),
+        ("gaussian", "discrete_gaussian", {}, 6.0),
+        ("choice", "exponential_choice", {}, 6.0),
+        ("choice", "exponential_choices", {"count": 40}, 7),
+        ("choice", "exponential_choices", {"count": 40}, 1),
+    ],
+)
+def test_every_question_is_answered_at_the_multiple_of_its_noise_and_replayed_at_it(
+    kind: str, method: str, more: dict[str, int], answered_at: float, factor: float
+) -> None:
+    values, others = np.arange(50) % 7, np.arange(50)[::-1] % 5
+    scale = max(1, round(factor * answered_at)) if more else factor * answered_at
+    said = getattr(NoiseSource(np.random.default_rng(1)), method)(values, scale, **more)
+    listening = module._Listening(0, NoiseSource(np.random.default_rng(1)), factor)
+    assert np.array_equal(getattr(listening, method)(values, answered_at, **more), said)
+    # Asked of other rows, the same is said; after the last answer there is nothing more to hear.
+    again = module._Listening(0, NoiseSource(np.random.default_rng(2)), factor, [listening.heard[0], OTHER])
+    assert np.array_equal(getattr(again, method)(others, answered_at, **more), said)
+    with pytest.raises(module._Over):
+        getattr(again, method)(others, answered_at, **more)
+    (heard,), replayed = listening.heard, again.heard
+    assert [one.said is OTHER.said for one in replayed] == [False, True]
+    assert heard.alike == replayed[0].alike == (kind, (50,), scale)
+    expected = log_ratio(kind, np.ravel(said), values, others, scale)
+    assert heard.log_ratio(replayed[0].values) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("neighbouring", BOTH)
+def test_scores_of_pure_epsilon_reach_as_far_as_the_noise_that_was_drawn(
+    neighbouring: str, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, on = module._heard, []
+    monkeypatch.setattr(module, "_heard", lambda by, table, *how: on.append(table.codes.sum()) or heard(by, table, *how))
+    monkeypatch.setattr(module, "audit", lambda *runs, **how: (runs, how))
+    random = np.random.default_rng(1)
+    asked = dpsyn.PrivacySpec(1.5, 0.0, neighbouring)
+    runs, how = audit_answers(Independent(), asked, columns=1, noise_factor=factor, generator=random)  # type: ignore[misc]
+    first, second = (run(300, random) for run in runs)  # type: ignore[operator]
+    # Each run is on its own table, and replayed on the other, which has one 1 more.
+    assert on == [0, 1] * 300 + [1, 0] * 300
+    for scores, best in ((first, first.max()), (-second, -second.min())):
+        assert best == pytest.approx(np.abs(scores).max()) == pytest.approx(1.5 / factor)
+        assert scores.mean() > 0
+    assert (how["claim"], how["delta"]) == (pytest.approx(1.5), 0.0)
 
 
 def test_an_audit_replays_the_very_answers(monkeypatch: pytest.MonkeyPatch) -> None:
