@@ -25,7 +25,8 @@ from dpsyn.mechanisms.private_sampling.audit import audit_private_sampling
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy import audit as privacy_audit
 from dpsyn.privacy import sensitivity
-from dpsyn.privacy.audit import log_ratio
+from dpsyn.privacy.audit import SHARES, log_ratio
+from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.solvers.coded import CodedRows
 from tests.conftest import categories, cube
 
@@ -292,6 +293,33 @@ def test_the_two_tables_of_an_audit_are_neighbours(neighbouring, monkeypatch):
         assert is_one_row_apart(tables[0], tables[-1], neighbouring)
         assert tables[-1].n == n  # what it is calibrated to
         tables.clear()
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize(("n", "picked"), [(1, 1), (5, 1), (5, 2)])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_points_with_a_part_of_the_noise_are_scored_by_it_and_judged_by_all_of_it(
+    neighbouring, n, picked, factor, monkeypatch
+):
+    config, spec = dpsyn.LocalPerturbation(rows=1), dpsyn.PrivacySpec(2.0, 1e-5, neighbouring)
+    numbers = Domain.of([Attribute("x", "numeric", lower=-1.0, upper=1.0, public=True)])
+    mechanism, asked = config.calibrate(spec, numbers, n), []
+    monkeypatch.setattr(audits, "log_ratio_if_picked", lambda values, *how: asked.append((values, *how)) or values)
+    monkeypatch.setattr(audits, "audit", lambda *runs, **how: (runs, how))
+    runs, how = audit_points(config, spec, n=n, picked=picked, noise_factor=factor)
+    for run in runs:
+        run(100, np.random.default_rng(0))
+    scale, more = mechanism.noise_scale * factor, neighbouring == "add_remove"
+    for _, shift, rate, noise_scale in asked:
+        assert (shift, rate, noise_scale) == (mechanism.sensitivity, picked / (n + more), scale)
+    # The second table has no record at the other end: its points are noise alone.
+    assert asked[1][0].std() == pytest.approx(scale, rel=0.3)
+    assert asked[1][0].mean() == pytest.approx(0.0, abs=scale / 2)
+    assert factor > 0.01 or asked[0][0].mean() > scale
+    claims = [
+        (share * 2.0, continuous_delta(mechanism.sensitivity / mechanism.noise_scale, share * 2.0)) for share in SHARES
+    ]
+    assert (how["profile"], how["claim"], how["delta"]) == (claims, 2.0, 1e-5)
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
