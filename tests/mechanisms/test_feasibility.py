@@ -17,6 +17,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Group, Verdict
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, ideal_cube
+from dpsyn.theory.logarithms import LN10
 
 SPEC = PrivacySpec(1.0, 1e-6)
 
@@ -59,6 +60,19 @@ def test_side_by_side_all_conditions_that_fail_are_counted() -> None:
     (line,) = side_by_side([Feasibility(ASIA, SPEC, {verdict.title: verdict for verdict in verdicts})]).to_dict("records")
     told = {"All": "✗ 3 fail", "None": "✓ all hold"} | dict.fromkeys(groups, "✗ 1 fail")
     assert {title: line[title].split(",")[0] for title in told} == told
+
+
+def test_side_by_side_it_is_said_by_how_much_the_worst_condition_fails() -> None:
+    def told(*orders: float) -> str:
+        # All are strict: what is required exactly is not enough.
+        conditions = [Condition("c", "", "a", "T", "<=", 0.0, -by * LN10, strict=True) for by in orders]
+        (line,) = side_by_side([Feasibility(ASIA, SPEC, {"m": Verdict("m", "M", tuple(conditions), "")})]).to_dict("records")
+        return str(line["M"])
+
+    assert told(-0.5, 4.0, -2.3, -1.0) == "✗ 3 fail, worst by -2.3 orders"
+    assert told(3.0, -0.04, -0.01) == "✗ 2 fail, narrowly"
+    assert told(3.0, 0.0) == "✗ 1 fail, narrowly"
+    assert told(3.0, 0.1) == "✓ all hold"
 
 
 def test_statistics_follow_the_data() -> None:
