@@ -187,6 +187,16 @@ def test_days_of_a_bin_that_agree_or_the_nearest_ones() -> None:
     assert agreeing(*one, {"weekday": 7}, (0.0, 40.0)) == one
 
 
+@pytest.mark.parametrize("length", range(1, 7))
+def test_the_nearest_day_that_agrees_is_counted_from_either_end_of_the_bin(length: int) -> None:
+    one = np.array([20.0]), np.array([20.0 + length]), np.array([3.0])
+    for weekday in range(7):
+        days = [day for day in range(40) if (day + 3) % 7 == weekday]  # 1970-01-01 is a Thursday
+        inside = [day for day in days if 20 <= day < 20 + length]
+        nearest = min(days, key=lambda day: max(20 - day, day - (20 + length - 1)))
+        assert agreeing(*one, {"weekday": weekday}, (0.0, 40.0))[0].tolist() == (inside or [nearest])
+
+
 def test_another_domain_is_refused_and_draws_can_be_repeated() -> None:
     table = working_days(60)
     mechanism = dpsyn.NoisyReweighting().calibrate(SPEC, table.domain, 60)
