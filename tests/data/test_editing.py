@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from dpsyn.data import editing
 from dpsyn.data.editing import READ_OFF, doubts, edited_domain, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -94,6 +97,24 @@ def test_one_line_per_column_even_of_those_left_out(full):
     assert list(lines["column"]) == ["who", "ill", "age", "born", "score"]
     assert list(lines["use"]) == [False, True, True, False, False]
     assert edited_domain(lines, full, smaller) == smaller
+
+
+def test_what_a_line_does_not_show_of_a_column_stays(full, monkeypatch):
+    monkeypatch.setattr(editing, "SHOWN_CATEGORIES", 2)
+    rare = replace(full.domain["who"], categories=(*full.domain["who"].categories, "nobody", "zoe"))
+    wider = full.domain.replace("who", categories=rare.categories)
+    lines = editor_lines(full, wider, ["who"])
+    assert lines["categories"].tolist() == [["ann", "bob"]]
+    assert lines["values"].tolist() == [rare.size]
+    assert edited_domain(lines, full, wider) == wider
+    for texts in (["ann"], ["ann", "bea"], ["ann", "bob", "bea"]):
+        lines.at[0, "categories"] = texts
+        assert edited_domain(lines, full, wider)["who"].categories == (*texts, *rare.categories[2:])
+    # Left out and taken in again it is what it was, and not what was read.
+    others = full.domain.project(["ill", "age"])
+    again = editor_lines(full, others, ["who"], left_out={"who": rare})
+    again.at[0, "use"] = True
+    assert edited_domain(again, full, others, {"who": rare})["who"] == rare
 
 
 def test_bounds_bins_and_public_are_taken(full):
