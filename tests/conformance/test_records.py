@@ -55,6 +55,15 @@ def test_an_honest_record_holds(record: dict[str, Any]) -> None:
     assert found.found.epsilon == pytest.approx(record["guarantee"]["epsilon"], rel=1e-9)
 
 
+def test_a_record_that_states_less_than_is_true_holds_and_is_said_to(record: dict[str, Any]) -> None:
+    assert "stronger" not in str(verify(record))
+    for name in ("epsilon", "delta"):
+        weaker = verify(changed(record, **{f"guarantee__{name}": 1.5 * record["guarantee"][name] + 1e-3}))
+        assert weaker.holds
+        assert weaker.found is not None
+        assert f"give {weaker.found.claim}, which is stronger than what the record states, {weaker.stated}" in str(weaker)
+
+
 def test_settings_of_earlier_versions_count_as_what_these_did_and_no_other_value_of_them_holds(
     record: dict[str, Any],
 ) -> None:
