@@ -206,6 +206,19 @@ def test_no_number_is_missing_whatever_the_column_may_have(of: dict[str, Any], m
         assert column.isna().tolist() == [True, False]
 
 
+def test_whatever_of_a_column_is_other_a_domain_has_another_mark() -> None:
+    number = {"name": "x", "kind": "numeric", "lower": 0.0, "upper": 9.0, "bins": 3}
+    changes: list[dict[str, Any]] = [
+        {}, {"name": "y"}, {"kind": "date"}, {"lower": 1.0}, {"upper": 8.0}, {"bins": 4}, {"unit": 0.5}, {"missing": True},
+        {"public": True},
+    ]  # fmt: skip
+    listed_as: list[tuple[Any, ...]] = [(1, 2), ("1", "2"), (True, 2), (1.0, 2.0), (2, 1)]
+    alike = [Attribute("x", "categorical", each) for each in listed_as]
+    several = [*alike, *(Attribute(**{**number, **change}) for change in changes)]
+    assert len({Domain.of([one]).mark for one in several}) == len(several)
+    assert Domain.of(several[:1]).mark == Domain.of([replace(several[0])]).mark
+
+
 def test_whole_numbers_and_the_unit_1_are_one_thing():
     old = {"name": "x", "kind": "numeric", "missing": False, "public": True, "lower": 0, "upper": 9, "bins": 3}
     whole, any_number, day = (
