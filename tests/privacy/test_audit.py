@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.audit import Audit, TradeOff, audit, audit_scores, claimed_trade_off
+from dpsyn.privacy.audit import Audit, TradeOff, audit, audit_scores, claimed_trade_off, log_ratio_if_picked, profile_of
 
 
 def laplace(at: float, scale: float = 1.0):
@@ -77,6 +77,10 @@ def test_every_number_of_an_audit_is_that_of_a_search_over_all_half_lines(length
     doubtful = max(profile, key=lambda one: best(one[1], sure)[0] - one[0])
     whole = audit_scores(choosing, testing, delta=0.01, confidence=confidence, claim=0.3, profile=profile)
     alone = audit_scores(choosing, testing, delta=0.01, confidence=confidence, claim=0.3)
+    for found in (whole, alone):
+        band = TradeOff.of(testing, confidence)
+        assert found.trade_off.margin == band.margin
+        assert found.trade_off.false_negatives.tolist() == band.false_negatives.tolist()
     for found, (claim, delta), chosen_at, each_at in (
         (alone, (0.3, 0.01), confidence, confidence),
         (whole, (0.3, 0.01), at, at),
@@ -288,6 +292,13 @@ def test_scores_at_hand_are_checked_as_runs_are(field, wrong):
     with pytest.raises(ParameterError) as caught:
         audit_scores(**(given | {field: wrong}))
     assert caught.value.field == field
+
+
+def test_other_claims_are_those_at_larger_deltas_and_a_picked_record_mixes_two_densities():
+    assert profile_of(lambda delta: 1 / delta, 0.05) == [(10.0, 0.1), (5.0, 0.2)]
+    values, (noise, moved) = np.array([-1.0, 0.5, 4.0]), (stats.norm(0, 1.5), stats.norm(2, 1.5))
+    expected = np.log((0.7 * noise.pdf(values) + 0.3 * moved.pdf(values)) / noise.pdf(values))
+    assert log_ratio_if_picked(values, 2.0, 0.3, 1.5) == pytest.approx(expected)
 
 
 def test_what_claims_allow_by_hand():
