@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import time
 from dataclasses import dataclass
 
@@ -235,12 +236,14 @@ def test_a_run_that_another_visit_finds_is_measured_against_its_own_data_alone(d
     app = open_workspace(open_page("comparison", data="car"), tmp_path).switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value("independent").run()
     job = app.button(key="run").click().run().session_state["job"]
-    job.pause()
+    while job.waiting:
+        time.sleep(0.01)
+    job.process.send_signal(signal.SIGSTOP)
     job.visitor = Gone()
     again = open_workspace(open_page("comparison", data=data), tmp_path)
     assert again.session_state["job"] is job
     assert again.session_state["dataset"].revision == app.session_state["dataset"].revision
-    job.pause(False)
+    job.process.send_signal(signal.SIGCONT)
     again = finish_job(again)
     (made,) = again.session_state["releases"]
     measured = again.session_state.get("comparisons", {})

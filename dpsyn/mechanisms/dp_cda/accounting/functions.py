@@ -50,8 +50,8 @@ def dp_cda_epsilon(
     tolerance: float = mixing.TOLERANCE,
 ) -> float:
     """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by about ``tolerance``
-    (``"exact"``: at most 2.1 times it where measured; more where ε is small and δ below 1e-9 or so, because of the rounding
-    of Fourier transforms).
+    (``"exact"``: at most 2.1 times it where measured, 3.1 times where it is 0.1; more where ε is small and δ below 1e-9 or
+    so, because of the rounding of Fourier transforms).
 
     Args:
         noise_scale: σ, standard deviation of the noise in each coordinate, in units of the scaled records; ≥ 0.
