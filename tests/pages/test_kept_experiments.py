@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import time
@@ -238,12 +239,12 @@ def test_a_run_that_another_visit_finds_is_measured_against_its_own_data_alone(d
     job = app.button(key="run").click().run().session_state["job"]
     while job.waiting:
         time.sleep(0.01)
-    job.process.send_signal(signal.SIGSTOP)
+    os.kill(job.process.pid, signal.SIGSTOP)
     job.visitor = Gone()
     again = open_workspace(open_page("comparison", data=data), tmp_path)
     assert again.session_state["job"] is job
     assert again.session_state["dataset"].revision == app.session_state["dataset"].revision
-    job.process.send_signal(signal.SIGCONT)
+    os.kill(job.process.pid, signal.SIGCONT)
     again = finish_job(again)
     (made,) = again.session_state["releases"]
     measured = again.session_state.get("comparisons", {})

@@ -93,10 +93,10 @@ def composed_epsilon(
 
     The grid is refined by factors of 4 until a step gains at most 8·``tolerance``·ε (what is left then is a fifteenth of it
     if the excess shrinks like the step squared, and up to 2.1·``tolerance``·ε, or 3.1·0.1·ε, where it does not yet) or the
-    arrays would become too long. Every step of the refinement is an upper bound, and so are the Gaussian without sampling (p = 1, exact)
-    and sampling without noise, so the smallest of all is returned. For a δ so small that the mass of single rows that is put
-    at infinity would matter (1e-17 at 100,000 rows) only these are left. Refining stops early once the bound is at most
-    ``enough``, or ε clearly more than ``too_much``.
+    arrays would become too long. Every step of the refinement is an upper bound, and so are the Gaussian without sampling
+    (p = 1, exact) and sampling without noise, so the smallest of all is returned. For a δ so small that the mass of single
+    rows that is put at infinity would matter (1e-17 at 100,000 rows) only these are left. Refining stops early once the
+    bound is at most ``enough``, or ε clearly more than ``too_much``.
     """
     named = [Part(*part) for part in parts]
     shift = 1 / multiplier if multiplier > 0 else math.inf
