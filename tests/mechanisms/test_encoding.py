@@ -78,6 +78,9 @@ def test_stage_and_mechanism_share_one_budget_of_rho(case):
     assert sum(entry["share"] for entry in ledger) == pytest.approx(1)
     assert (mechanism.guarantee.epsilon, mechanism.guarantee.delta) == (2.0, 1e-5)
     assert claim_formulas(config.name, mechanism.guarantee, config.settings() | mechanism.calibrated() | {"n": 500})
+    assert stage.epsilon == 0
+    words = "after discrete Gaussian noise on fine histograms, whose ρ is added (adaptive composition)"
+    assert mechanism.guarantee.source.endswith(f", {words}")
 
 
 @pytest.mark.parametrize("case", PURE)
@@ -100,7 +103,8 @@ def test_stage_and_mechanism_share_what_was_asked_for(case):
         assert next(entry["epsilon"] for entry in mechanism.calibrated()["ledger"]) == stage.epsilon
     else:
         assert mechanism.calibrated()["epsilon_for_histograms"] == stage.epsilon
-    assert mechanism.guarantee.source.startswith(rest.guarantee.source + ", after")
+    words = "after discrete Laplace noise on fine histograms, whose ε is added (adaptive composition)"
+    assert mechanism.guarantee.source == f"{rest.guarantee.source}, {words}"
 
 
 @pytest.mark.parametrize("case", CASES)

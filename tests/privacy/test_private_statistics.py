@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsyn.domain import Attribute, Domain
+from dpsyn.domain import NOT_YET_TRUE, Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.private_statistics import PrivateStatistics, private_statistics
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Neighbouring, PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.table import Table
 
@@ -218,6 +218,13 @@ def test_a_claim_is_proven_only_for_a_public_domain() -> None:
     proven = private_statistics(table.with_domain(PUBLIC), ADD).guarantee
     assert proven.status == "proven"
     assert not any("seed" in sentence or "rows is public" in sentence for sentence in proven.assumptions)
+    assert (proven.epsilon, proven.delta, proven.unit) == (ADD.epsilon, 0, ADD.unit)
+    assert proven.assumptions == (
+        "This release is counted beside every other release of the same data: the epsilons add up.",
+        PUBLIC_DOMAIN_ASSUMPTION,
+    )
+    unknown = private_statistics(table, ADD).guarantee.assumptions
+    assert unknown == (f"{NOT_YET_TRUE}: nobody confirmed that the domain is public.", *proven.assumptions)
     for noise in (np.random.default_rng(1), NoiseSource(np.random.default_rng(1))):
         seeded = private_statistics(table.with_domain(PUBLIC), REPLACE, noise).guarantee
         assert seeded.status == "demonstration"
