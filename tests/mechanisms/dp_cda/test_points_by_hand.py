@@ -155,3 +155,20 @@ def test_numbers_of_a_unit_come_back_as_its_multiples() -> None:
         np.array([[-1.0, 0.0], [0.013, 0.0], [0.9, 0.0]]) / math.sqrt(2), np.random.default_rng(0)
     )
     assert rows["h"].tolist() == [0.0, 4.5, 8.5]
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_numbers_side_by_side_come_out_as_each_would_alone(integer: bool) -> None:
+    """Also beyond the bounds, where bounds are no whole numbers, and over more numbers than are handled at a time."""
+    columns = [
+        Attribute(f"x{j}", "numeric", lower=lower, upper=upper, integer=integer, public=True)
+        for j, (lower, upper) in enumerate([(0.5, 9.5), (-7.25, -1.0), (2.0, 40.75)])
+    ]
+    points = np.random.default_rng(5).normal(0, 1.2, (50_000, 3))
+    together = FeatureMap(Domain.of(columns)).decode(points / math.sqrt(3), np.random.default_rng(0))
+    for j, attribute in enumerate(columns):
+        low, high = float(attribute.lower or 0), float(attribute.upper or 0)
+        alone = attribute.from_numbers((low + high) / 2 + np.clip(points[:, j], -1, 1) * (high - low) / 2)
+        assert together[attribute.name].dtype == alone.dtype
+        np.testing.assert_allclose(together[attribute.name], alone, rtol=1e-12)
+        assert together[attribute.name].between(low, high).all()
