@@ -57,6 +57,13 @@ def postgres() -> Iterator[Any]:
     connection.disconnect()
 
 
+class Topmost(np.random.Generator):
+    """Draws what rounding may make of a uniform number: the upper end."""
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        return high
+
+
 def cube(p: int) -> Domain:
     """So many columns of truth values."""
     return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))

@@ -16,6 +16,7 @@ from scipy import stats
 
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import DomainError, ParameterError
+from tests.conftest import Topmost
 
 WRITABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 NAMES = st.text(WRITABLE, min_size=1, max_size=8)
@@ -273,14 +274,7 @@ def test_numbers_without_a_unit_are_drawn_evenly_from_a_bin_and_never_from_the_n
     attribute = Attribute("x", "numeric", lower=-1.0, upper=3.0, bins=4)
     values = attribute.decode(np.full(4000, 2), np.random.default_rng(0)).to_numpy()
     assert stats.kstest(values, stats.uniform(1, 1).cdf).pvalue > 0.01
-    assert attribute.decode(np.arange(4), _Topmost(np.random.PCG64(0))).tolist() == np.nextafter([0, 1, 2, 3], -1).tolist()
-
-
-class _Topmost(np.random.Generator):
-    """What rounding may do to a draw."""
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        return high
+    assert attribute.decode(np.arange(4), Topmost(np.random.PCG64(0))).tolist() == np.nextafter([0, 1, 2, 3], -1).tolist()
 
 
 def test_dates_are_whole_days() -> None:

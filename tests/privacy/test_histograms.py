@@ -10,12 +10,14 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.privacy import trees
 from dpsyn.privacy.histograms import Bins, Histograms
 from dpsyn.privacy.trees import Histogram, Level, Parts, nearest_with_sum, shrunk
 from dpsyn.table import Table
+from tests.conftest import Topmost
 
 AGES = Attribute("age", "numeric", lower=0, upper=119, bins=4, integer=True, missing=True, public=True)
 SPANS = [
@@ -330,6 +332,21 @@ def test_with_next_to_nothing_known_there_are_as_many_bins_all_the_same(rows):
     assert len(bins.edges) == 6
     drawn = bins.draw(np.arange(5, dtype=np.int32).repeat(3), np.zeros(15), np.random.default_rng(0))
     np.testing.assert_array_equal(bins.codes(drawn.to_numpy(float)), np.arange(5).repeat(3))
+
+
+def test_a_bin_is_filled_as_its_parts_are_and_evenly_inside_them():
+    column = tree(Attribute("x", "numeric", lower=0, upper=4, bins=1))
+    low, high, position = np.array([0.0, 1.0, 3.0]), np.array([1.0, 3.0, 4.0]), np.random.default_rng(1).permutation(4000)
+    for rows, counts in (([30.0, 10.0, 0.0], [3000, 1000, 0]), ([0.0, 0.0, 0.0], [1000, 2000, 1000])):
+        bins = Bins.between(column, Parts(low, high, np.array(rows), np.zeros((5, 0))), np.array([0.0, 4.0]))
+        drawn = bins.draw(np.zeros(4000, np.int32), position, np.random.default_rng(0)).to_numpy()
+        assert (np.diff(drawn[np.argsort(position)]) > 0).all()
+        for first, last, count in zip(low, high, counts, strict=True):
+            inside = drawn[(drawn >= first) & (drawn < last)]
+            assert len(inside) == count
+            assert count == 0 or stats.kstest(inside, stats.uniform(first, last - first).cdf).pvalue > 0.01
+        highest = bins.draw(np.zeros(4, np.int32), np.arange(4.0), Topmost(np.random.PCG64(0)))
+        assert set(highest) == {np.nextafter(end, 0) for end, count in zip(high, counts, strict=True) if count}
 
 
 def test_values_follow_their_strongest_partner_inside_a_bin():
