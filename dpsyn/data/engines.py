@@ -103,11 +103,13 @@ class Engine(ABC):
     Attributes:
         title: how to call the rows in messages.
         schema: of the rows, Arrow's.
+        unlike: columns that nobody asked for, and that its files do not have alike; they are not in the schema.
         notes: on how they are read.
     """
 
     title: str
     schema: pa.Schema
+    unlike: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -269,7 +271,7 @@ class Files(_DuckDB):
     ) -> None:
         self.title, self._paths, self._memory_limit = title, tuple(map(_pattern, paths)), memory_limit
         self._files = tuple(map(os.path.abspath, paths))
-        unlike: set[str] = set()
+        unlike: dict[str, None] = {}
         with self._listening():
             first = _columns(paths[0])
             for path in paths[1:]:
@@ -285,10 +287,10 @@ class Files(_DuckDB):
                             f"{quoted(paths[0])}; write it alike in all files, or choose columns without it",
                             column=name,
                         )
-                    unlike.add(name)
+                    unlike[name] = None
         schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
         _check_names(list(first), schema.names)
-        self.schema = pa.schema([field for field in schema if field.name not in unlike])
+        self.schema, self.unlike = pa.schema([field for field in schema if field.name not in unlike]), tuple(unlike)
 
     @cached_property
     def _first(self) -> pa.Schema:

@@ -32,7 +32,7 @@ from dpsyn.data import in_place as in_place_module
 from dpsyn.data.counted import MOST_DRAWN, CountedTable
 from dpsyn.data.large import file_statistics
 from dpsyn.data.read import Moved
-from dpsyn.errors import DataError, DomainError, DpsynError
+from dpsyn.errors import DataError, DomainError, DpsynError, quoted
 from dpsyn.mechanisms.noisy_reweighting import merged_tables
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
@@ -609,6 +609,9 @@ def test_files_of_a_folder_have_the_columns_that_are_asked_for_alike(other, said
     for choice in ({"columns": ["k"]}, {"domain": Domain.of([number("k", 0, 3)])}):
         table = dpsyn.read_table(tmp_path, **choice)
         assert sorted(table.loaded().frame["k"]) == [1, 2, 3]
+        told = [note for note in table.notes if note.startswith("Not in the domain, and left out: ")]
+        assert bool(told) == ("domain" in choice)
+        assert all(quoted(name) in told[0] for name in {"x", *other} if told)
         with pytest.raises(DomainError, match=f"no column '{said[1]}'"):
             table.with_domain(Domain.of([number(said[1], 0, 3)]))
 
