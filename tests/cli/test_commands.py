@@ -762,6 +762,7 @@ def test_a_record_is_that_of_the_release_and_all_that_it_assumes_is_told(
     run(*words, "--epsilon", "0.2", "-o", "rows.csv", "-q")
     record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
     assert record == json.loads(json.dumps(made[0].record()))
+    assert record["guarantee"]["neighbouring"] == neighbouring
     assert record["rows"] == len(made[0].rows)
     said = " ".join(run("verify", "rows.record.json").stdout.split())
     assert len(made[0].guarantee.assumptions) > (neighbouring == "replace_one")

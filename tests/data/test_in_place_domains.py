@@ -99,6 +99,8 @@ def test_over_other_columns_bins_and_categories_cells_count_as_in_memory() -> No
     backwards = Domain.of([replace(word, categories=word.categories[::-1]), age])
     assert not few.counts_as(backwards)
     assert_same_counts(few.with_domain(backwards), in_memory(table, backwards))
+    both = Domain.of([replace(word, categories=word.categories[::-1]), replace(age, bins=3)])
+    assert_same_counts(few.with_domain(both), in_memory(table, both))
     turned = Domain.of([age, word])
     assert not few.counts_as(turned)
     assert_same_counts(few.with_domain(turned), in_memory(table, turned))
