@@ -1,4 +1,7 @@
-"""The argument behind a claim, in words by hand, is that of the noise that a run draws and of what it is taken to cost."""
+"""The argument behind a claim, in words by hand, is that of the noise that a run draws and of what it is taken to cost.
+
+The scales that a record states are those of this noise.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +32,37 @@ CATEGORIES = dpsyn.Table(TABLE.frame[["smokes", "colour"]], TABLE.domain.project
 
 
 class Listening(Deaf):
-    """Deaf to real numbers, too; ``real`` are the kinds of noise on them that it is asked for."""
+    """Deaf to real numbers, too; ``real`` are the kinds of noise on them that it is asked for, ``scales`` those of all."""
 
     def __init__(self) -> None:
         super().__init__(0, 300, 100)
         self.real: set[str] = set()
-        heard = self.real
+        self.real_scales: set[float] = set()
+        heard, scales = self.real, self.real_scales
 
         class Generator(np.random.Generator):
             def laplace(self, *asked: Any) -> Any:
                 heard.add("continuous laplace")
+                scales.add(asked[1])
                 return super().laplace(*asked)
 
         self.generator = Generator(np.random.PCG64(0))
 
     def gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         self.real.add("gaussian-on-a-grid")
+        self.real_scales.add(scale)
         return 300 + self.answers.uniform(-1, 1, values.shape)
+
+    @property
+    def scales(self) -> set[float]:
+        return {call.scale for call in self.calls} | self.real_scales
+
+
+def stated(mechanism: Mechanism) -> set[float]:
+    """The scales that a record gives before a run."""
+    facts = mechanism.calibrated()
+    found = [*(part.get("scale") for part in facts.get("ledger", [])), facts.get("histogram_noise_scale")]
+    return {scale for scale in found if scale is not None}
 
 
 def accounting(mechanism: Mechanism) -> str:
@@ -102,12 +119,15 @@ def wholes(codes: np.ndarray) -> np.ndarray:
 FUNCTIONS = dpsyn.NoisyReweighting(rows=20, family=FunctionFamily([halves, wholes], CATEGORIES.domain.shape))
 REWEIGHTINGS = [dpsyn.NoisyReweighting(rows=20, noise=kind) for kind in ("auto", "laplace", "gaussian", "as_published")]
 DISCRETE: dict[str, tuple[list[Config], Said]] = {
-    **{name: ([CASES[name].config], COMPOSED) for name in ("aim", "mst", "mwem", "privbayes", "privsyn", "dual_query")},
+    **{name: ([CASES[name].config], COMPOSED) for name in ("aim", "mst", "privbayes", "privsyn", "dual_query")},
+    "mwem": ([CASES["mwem"].config, replace(CASES["mwem"].config, start_share=0.2)], COMPOSED),
     "dp_merf": ([CASES["dp_merf"].config], {("gaussian", "ρ"): COMPOSED["gaussian", "ρ"]}),
     "independent": ([dpsyn.Independent(rows=20), dpsyn.Independent(degree=2, rows=20)], AT_ONCE),
     "contingency": ([dpsyn.Contingency(rows=20)], {key: said for key, said in AT_ONCE.items() if key[1] != "ρ"}),
     "noisy_reweighting": ([*REWEIGHTINGS, FUNCTIONS], REWEIGHTING),
 }
+ADAPTIVE = {"aim", "privbayes", "privsyn", "dual_query", "dp_merf"}
+"""Scales follow from what came before, or are in units of their own."""
 OTHERS = {"private_sampling", "dp_cda", "dp_mix", "dp_gan", "local_perturbation", "random_projection"}
 
 
@@ -155,6 +175,7 @@ def test_the_source_is_that_of_the_noise_and_the_accounting(name: str) -> None:
             how = f"ε, {mechanism.spec.neighbouring}"
         said = words[kind, how] + "".join(BINS if words is REWEIGHTING else AFTER[one] for one in before)
         assert said_of(mechanism) == said
+        assert name in ADAPTIVE or stated(mechanism) == noise.scales
         met.add((kind, how))
     assert met == set(words)
 
@@ -213,7 +234,12 @@ def test_the_source_is_that_of_noise_on_real_numbers_and_of_draws(
     noise = Listening()
 
     def heard(said: str | None, of: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *asked, **more: noise.real.add(said or more["variant"]) or of(*asked, **more)
+        def asked_for(*asked: Any, **more: Any) -> Any:
+            noise.real.add(said or more["variant"])
+            noise.real_scales |= {asked[0]} if said else set()
+            return of(*asked, **more)
+
+        return asked_for
 
     for module in (dp_cda, dp_gan, points):
         monkeypatch.setattr(module, "gaussian_noise", heard("gaussian", module.gaussian_noise))
@@ -224,3 +250,6 @@ def test_the_source_is_that_of_noise_on_real_numbers_and_of_draws(
     called(noise, mechanism, table)
     assert " ".join(sorted({call.kind for call in noise.calls} | noise.real)) == drawn
     assert said_of(mechanism) == words
+    assert stated(mechanism) <= noise.scales
+    # The noise on averages follows from the counts of classes.
+    assert len(noise.scales - stated(mechanism)) == (COUNTS in words)
