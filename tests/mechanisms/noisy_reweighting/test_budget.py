@@ -238,3 +238,19 @@ def test_weights_that_are_no_whole_numbers_are_left_to_zcdp(weight):
     assert ledger.argument == "zcdp"
     rho = sum(part.moved / (2 * ledger.scale(part) ** 2) for part in ledger.parts)
     assert zcdp_delta(rho * (1 - 1e-12), 1.0) <= 1e-5
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_gaussian_noise_on_functions_of_one_sign_is_for_a_row_more_where_that_moves_them_further(neighbouring, sign):
+    """Of two functions with values ±3/4 and ±1, a row more moves both by 4 quarters, a row that is replaced by 1 quarter."""
+    ends = (0.5, 1.0) if sign > 0 else (-1.0, -0.5)
+    family = FunctionFamily(lambda c: sign * (0.75 + c[:, :2] / 4), (2,) * 3, low=ends[0], high=ends[1], unit=0.25)
+    mechanism = dpsyn.NoisyReweighting(family=family).calibrate(dpsyn.PrivacySpec(1.0, 1e-6, neighbouring), cube(3), 1000)
+    first, *count = [mechanism._scale_of(number) for number in range(len(mechanism.ledger.parts))]
+    moved = 2 * (1 if neighbouring == "replace_one" else 4**2)
+    spent = moved / (2 * first**2) + sum(1 / (2 * scale**2) for scale in count)
+    assert spent == pytest.approx(zcdp_rho(1.0, 1e-6), rel=1e-9)
+    if count:  # 0.05 of the budget is for the number of rows, which a row more moves by 1
+        assert first == pytest.approx(math.sqrt(32 / (2 * 0.95 * zcdp_rho(1.0, 1e-6))), rel=0.01)
+        assert first == pytest.approx(26.3, abs=0.05)
