@@ -366,6 +366,26 @@ def test_public_rows_are_reweighted():
         dpsyn.NoisyReweighting(reduced_space="public", public=public.take(np.array([], dtype=int)))
 
 
+@pytest.mark.parametrize("order", [("a", "b", "c"), ("c", "b", "a"), ("b", "c", "a")])
+@pytest.mark.parametrize("present", ["a", "b", "c"])
+def test_public_rows_are_those_of_their_values_in_whatever_order_their_table_lists_them(order, present):
+    def domain(values):
+        return dpsyn.Domain.of(
+            [
+                dpsyn.Attribute("x", "categorical", values, public=True),
+                dpsyn.Attribute("y", "numeric", lower=0.0, upper=1.0, bins=2, public=True),
+            ]
+        )
+
+    random = np.random.default_rng(0)
+    public = Table(pd.DataFrame({"x": [present] * 40, "y": random.random(40)}), domain(order), "public")
+    rows = Table(pd.DataFrame({"x": random.choice(list("abc"), 600), "y": random.random(600)}), domain(("a", "b", "c")))
+    config = dpsyn.NoisyReweighting(reduced_space="public", public=public, histogram_share=0.0)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 1e-6), rows.domain, rows.n)
+    assert mechanism.plan.public.tolist() == public.with_domain(rows.domain).codes.tolist()
+    assert set(mechanism(random, rows).rows["x"]) == {present}
+
+
 def test_too_many_public_rows_are_refused_with_an_estimate():
     domain = categories(*[2, 3] * 20)
     codes = np.random.default_rng(0).integers(0, domain.shape, (3000, 40), dtype=np.int32)
