@@ -233,6 +233,51 @@ def test_a_claim_is_proven_only_for_a_public_domain() -> None:
     assert private_statistics(table.with_domain(PUBLIC), REPLACE, NoiseSource(None)).guarantee.status == "proven"
 
 
+@pytest.mark.parametrize("seeded", [False, True])
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_a_claim_says_all_that_it_takes_for_granted(neighbouring: Neighbouring, public: bool, seeded: bool) -> None:
+    """And claims a δ of 0 whatever was asked for, which is not used."""
+    domain = Domain.of([replace(PUBLIC["x"], public=public)])
+    table, spec = Table(pd.DataFrame({"x": ["a", "b", "a"]}), domain), PrivacySpec(0.5, 1e-6, neighbouring)
+    found = private_statistics(table, spec, np.random.default_rng(0) if seeded else None).guarantee
+    said = [
+        "This release is counted beside every other release of the same data: the epsilons add up.",
+        PUBLIC_DOMAIN_ASSUMPTION,
+        *["The number of rows is public."] * (neighbouring == "replace_one"),
+    ]
+    assert [one for one in said if one in found.assumptions] == said
+    assert len(found.assumptions) == len(said) + (not public) + seeded
+    assert any(one.startswith(NOT_YET_TRUE) for one in found.assumptions) is not public
+    assert (found.epsilon, found.delta, found.neighbouring) == (0.5, 0.0, neighbouring)
+
+
+NUMBER = Attribute("age", "numeric", lower=17.3, upper=91.7, bins=4)
+CATEGORY = Attribute("x", "categorical", ("a", "b"))
+OTHERS = {
+    "bounds": (NUMBER, {"lower": 0.0, "upper": 120.0}),
+    "whole numbers": (NUMBER, {"lower": 17, "upper": 92, "integer": True}),
+    "bins": (NUMBER, {"bins": 5}),
+    "order": (CATEGORY, {"categories": ("b", "a")}),
+    "categories": (CATEGORY, {"categories": ("a", "c")}),
+    "name": (CATEGORY, {"name": "y"}),
+}
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_table_is_counted_over_its_own_domain_which_may_be_confirmed_and_nothing_else(other: str, confirmed: bool) -> None:
+    """A claim about counts over public bins is none about counts over those that were read off the rows."""
+    attribute, changes = OTHERS[other]
+    values = [17.3, 30.0, 91.7] if attribute is NUMBER else ["a", "b", "a"]
+    table = Table(pd.DataFrame({attribute.name: values * 20}), Domain.of([replace(attribute, public=False)]))
+    assert private_statistics(table, REPLACE, domain=table.domain.confirmed()).guarantee.status == "proven"
+    assert private_statistics(table, REPLACE, domain=table.domain).guarantee.status == "unconfirmed_domain"
+    wrong = Domain.of([replace(attribute, public=confirmed, **changes)])
+    with pytest.raises(DomainError, match="table's own"):
+        private_statistics(table, REPLACE, domain=wrong)
+
+
 def test_what_cannot_be_released_is_refused() -> None:
     with pytest.raises(ParameterError, match="n = "):
         private_statistics(DatasetStatistics(3, 10**30, 0.5), REPLACE)
