@@ -6,7 +6,9 @@ What was drawn is written down by a source of noise, with how far a neighbour mo
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -212,11 +214,18 @@ def test_a_ledger_that_adds_up_states_what_was_drawn(
     rounded = 1e-3 if case == "DualQuery" else 1e-9
     for entry, (drawn, far, scale) in zip(facts["ledger"], parts, strict=True):
         spent = cost(drawn, far, gaussian)
+        if many := re.match(r"(?:choice of |scores of )?([\d,]+) ", entry["name"]):
+            each = drawn[0].values.size if "scores" in entry["name"] else len(drawn)
+            pairs = math.comb(len(table.domain), 2) if "tables of 2 columns" in entry["name"] else each
+            assert int(many[1].replace(",", "")) == pairs
         assert entry["scale"] == pytest.approx(scale_of(drawn) if scale is None else scale, rel=1e-9)
         assert entry["rho" if gaussian else "epsilon"] == pytest.approx(spent, rel=rounded)
         if facts["accounting"] != "exact":
             assert entry["share"] == pytest.approx(spent / total, rel=rounded)
     assert sum(entry["share"] for entry in facts["ledger"]) == pytest.approx(1.0, rel=1e-9)
+    assert ("tables of 2 columns" in facts["ledger"][-1]["name"]) is (case == "independent pairs")
+    assert ("one-way tables" in str(facts["ledger"])) is (case.startswith(("MST", "AIM", "PrivSyn")) or "columns" in case)
+    assert_rows(mechanism)
     assert (release.tables != {}) is (case not in ("MWEM on cells", "PrivSyn", "DualQuery"))
     assert_deviations(table, left, release, facts["noise"])
     assert_source(mechanism)
@@ -227,6 +236,15 @@ def assert_source(mechanism: Any) -> None:
     words = {"pure": "Laplace", "exact": "exact law", "zcdp": "zCDP"}
     source = mechanism.guarantee.source.split(", after")[0]
     assert [how for how, word in words.items() if word in source] == [mechanism.calibrated()["accounting"]]
+
+
+def assert_rows(mechanism: Any) -> None:
+    """As many as were asked for are stated, or n where it is public, and no number that tells it where it is not."""
+    spec = mechanism.spec
+    assert mechanism.calibrated()["rows"] == mechanism.config.rows
+    every = replace(mechanism.config, rows=None).calibrate(spec, mechanism.domain, mechanism.n).calibrated()
+    assert every.get("rows") == (mechanism.n if spec.neighbouring == "replace_one" else None)
+    assert "rows" in every or spec.neighbouring == "add_remove"
 
 
 def assert_deviations(table: dpsyn.Table, calls: Sequence[Call], release: Release, noise: str) -> None:
@@ -268,6 +286,9 @@ def test_a_contingency_table_states_what_was_drawn(
     if not gaussian:
         assert first + moved / call.scale == pytest.approx(spec.epsilon, rel=1e-9)
     assert_deviations(table, [call], release, facts["noise"])
+    assert_rows(mechanism)
+    assert facts.get("threshold") == mechanism.threshold
+    assert ("threshold" in facts) is (cells == "present")
     assert_source(mechanism)
 
 
@@ -377,6 +398,7 @@ def test_dp_merf_states_what_was_drawn(
     spec, table = dpsyn.PrivacySpec(2.0, 1e-6, neighbouring), table_of(DOMAINS[names])
     mechanism, (call,), _ = released(dpsyn.DPMERF(target, features=20, rows=30), spec, table, monkeypatch)
     (entry,) = mechanism.calibrated()["ledger"]
+    assert_rows(mechanism)
     assert entry["scale"] * UNIT == pytest.approx(call.scale, rel=1e-9)
     assert (entry["rho"], entry["share"]) == (pytest.approx(zcdp_rho(spec.epsilon, spec.delta), rel=1e-9), 1.0)
 
@@ -426,7 +448,7 @@ def test_noisy_reweighting_states_what_was_drawn(case: str, delta: float, neighb
         dpsyn.PrivacySpec(1.0, delta, neighbouring), table.domain, table.n
     )
     facts, entries, gaussian = mechanism.calibrated(), mechanism.calibrated()["ledger"], delta > 0
-    assert facts["rows"] == 20
+    assert_rows(mechanism)
     assert "nothing_moves" not in facts
     unit, deviation = ("rho", 1.0) if gaussian else ("epsilon", math.sqrt(2))
 
