@@ -191,9 +191,10 @@ def test_noise_is_made_for_the_worst_of_the_neighbours(delta, kind):
     expected = {
         (0.0, "laplace"): (2 * 2 * 3 + 8) / 0.5,
         (1e-6, "gaussian"): ledger.base,
-        (1e-14, "gaussian"): math.sqrt(squares / (2 * zcdp_rho(0.5, 1e-14))),
+        # Rounding may not cost what was asked for: it is as much more.
+        (1e-14, "gaussian"): math.sqrt(squares / (2 * zcdp_rho(0.5, 1e-14))) * (1 + 1e-12),
     }[delta, kind]
-    assert ledger.base == pytest.approx(expected, rel=1e-12)
+    assert ledger.base == pytest.approx(expected, rel=1e-14)
     assert ledger.argument == {0.0: "pure", 1e-6: "exact", 1e-14: "zcdp"}[delta]
     if delta == 1e-6:
         moved = [Moved(2, 2, 3), Moved(8, 1, 1)]
