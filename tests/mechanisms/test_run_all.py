@@ -14,7 +14,7 @@ TOO_LITTLE = dpsyn.PrivacySpec(0.2, 1e-5)
 
 
 def mechanisms() -> dict[str, Mechanism]:
-    configs = (dpsyn.NoisyReweighting(rows=50), dpsyn.DPCDA(target="class"), dpsyn.MWEM(rows=40))
+    configs = (dpsyn.NoisyReweighting(rows=50), dpsyn.DPCDA(target="buying"), dpsyn.MWEM(rows=40))
     specs = (SPEC, TOO_LITTLE, SPEC)
     return {c.name: c.calibrate(spec, CAR.domain, n=CAR.n) for c, spec in zip(configs, specs, strict=True)}
 
