@@ -255,9 +255,8 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     if domain is not None:
         table = CountedTable.of(engine, domain.project(wanted), name)
         said = (note for attribute in table.domain.attributes for note in _said_of(table, attribute))
-        return replace(
-            table, notes=(*notes, *left_out((*names, *engine.unlike), domain.names), *said, *table.empty_rows())
-        ), ()
+        others = left_out((*names, *engine.unlike), domain.names)
+        return replace(table, notes=(*notes, *others, *said, *table.empty_rows())), ()
     return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
 
 

@@ -61,8 +61,11 @@ class Budget:
         """Of the noise on the cells of so many tables that cost ``spent`` together."""
         return self.noise_scale_for(spent, self.moved * tables)
 
-    def noise_scale_for(self, spent: float, count: int, step: int = 1) -> float:
-        """Of the noise on whole numbers that cost ``spent``, so many of which a neighbour moves by ``step`` at most."""
+    def noise_scale_for(self, spent: float, count: float, step: int = 1) -> float:
+        """Of the noise on whole numbers that cost ``spent``, so many of which a neighbour moves by ``step`` at most.
+
+        Of Gaussian noise the sum of the squares of all moves may stand for ``count``.
+        """
         unit = math.sqrt(count / (2 * spent)) if self.noise == "gaussian" else count / spent
         return step * unit * (1 + _ROUNDING)
 

@@ -79,14 +79,3 @@ def test_rows_of_noisy_tables_leave_room_for_sums_in_64_bits() -> None:
         tables = NoisyTables()
         tables.add((0,), np.array(counts), 1.0)
         assert tables.rows == rows
-
-
-def test_tables_that_were_measured_several_times_have_their_mean_weighted_by_precision() -> None:
-    tables, deviations = NoisyTables(), [0.1, 0.5, 0.7, 0.99, 3.0]
-    counts = np.random.default_rng(0).normal(20, 9, (5, 4))
-    # Of a part of half a row and less nothing is made.
-    weights = np.array([1 / max(deviation, 0.5) ** 2 for deviation in deviations])
-    for at, deviation in enumerate(deviations, 1):
-        tables.add((0, 2), counts[at - 1], deviation)
-        assert tables.counts[0, 2] == pytest.approx(np.average(counts[:at], axis=0, weights=weights[:at]))
-        assert tables.variances[0, 2] == pytest.approx(1 / weights[:at].sum())

@@ -26,3 +26,14 @@ def test_the_deviation_of_noise_counts_from_one_half_on(deviation: float, varian
     tables.add((0, 2), np.array([7, 8]), deviation)
     assert tables.variances[0, 2] == pytest.approx(variance)
     assert tables.counts[0, 2].tolist() == [7.0, 8.0]
+
+
+def test_tables_that_were_measured_several_times_have_their_mean_weighted_by_precision() -> None:
+    tables, deviations = NoisyTables(), [0.1, 0.5, 0.7, 0.99, 3.0]
+    counts = np.random.default_rng(0).normal(20, 9, (5, 4))
+    # Of a part of half a row and less nothing is made.
+    weights = np.array([1 / max(deviation, 0.5) ** 2 for deviation in deviations])
+    for at, deviation in enumerate(deviations, 1):
+        tables.add((0, 2), counts[at - 1], deviation)
+        assert tables.counts[0, 2] == pytest.approx(np.average(counts[:at], axis=0, weights=weights[:at]))
+        assert tables.variances[0, 2] == pytest.approx(1 / weights[:at].sum())

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import N_IS_PUBLIC, TABLES_ARE_PUBLIC
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
+from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Neighbouring, PrivacySpec
@@ -32,8 +33,6 @@ _PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or
 _ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 _OWN_CLASS = "The sensitivities of the statistics are what their class, which is no part of dpsyn, says."
 _ROUNDING = 1e-9
-_LAST_BITS = 1e-12
-"""By how much noise by zCDP is larger than it has to be: rounding in its scale cannot cost more than δ."""
 MARGINALS = "one-way marginals"
 _LEVELS = 8
 """Weights of tables are whole numbers from 1 to this: few distinct scales, all on one lattice of losses."""
@@ -186,7 +185,7 @@ def calibrated_ledger(found: Parts, kind: NoiseKind, spec: PrivacySpec) -> Ledge
         if how == "exact" and all(discrete_delta(moved, base, spec.epsilon) <= spec.delta for moved in every[1:]):
             return Ledger(base, parts, kind, "exact", others, still)
     squares = max(sum(p.weight * p.size[1] ** 2 for p in moves) for moves in _neighbours(parts, others))
-    base = math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))) * (1 + _LAST_BITS)
+    base = Budget.of(spec).noise_scale_for(zcdp_rho(spec.epsilon, spec.delta), squares)
     return Ledger(base, parts, kind, "zcdp", others, still)
 
 
