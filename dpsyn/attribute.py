@@ -282,15 +282,12 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
         bounds = (float(self.lower or 0), float(self.upper or 0))
         return " to ".join(day_text(b) if self.kind == "date" else f"{b:g}" for b in bounds)
 
-    def outside(self, column: pd.Series[Any], rows: npt.NDArray[np.int64] | int = 1) -> int:
-        """How many cells of a numeric or date column lie beyond the bounds; 0 for other columns.
-
-        ``rows`` is how many cells each cell stands for.
-        """
+    def outside(self, column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+        """Which cells of a numeric or date column lie beyond the bounds, shape (n,); none of other columns."""
         if not self.is_binned:
-            return 0
+            return np.zeros(len(self._column(column)), dtype=bool)
         values = self._as_numbers(column)
-        return int((((values < self._low) | (values > self._high)) * rows).sum())
+        return np.asarray((values < self._low) | (values > self._high))
 
     def on_a_bound(self, column: pd.Series[Any]) -> float:
         """The share of the cells of a numeric or date column that have its smallest or largest value; 0 where it may have
@@ -301,18 +298,15 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
         numbers = self.in_units(column)
         return float(np.mean((numbers <= low) | (numbers >= high))) if len(numbers) else 0.0
 
-    def between_units(self, column: pd.Series[Any], rows: npt.NDArray[np.int64] | int = 1) -> int:
-        """How many cells of a numeric column within the bounds are no multiples of its unit; 0 for other columns.
-
-        ``rows`` is how many cells each cell stands for.
-        """
+    def between_units(self, column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+        """Which cells of a numeric column within the bounds are no multiples of its unit, shape (n,); none of others."""
         if self.kind != "numeric" or self.unit is None:
-            return 0
+            return np.zeros(len(self._column(column)), dtype=bool)
         values = self._as_numbers(column)
         short = str(column.dtype).lower() in {"float16", "float32"}
         precision = float(np.finfo(np.float32 if short else np.float64).eps)
         within = np.where((values >= self._low) & (values <= self._high), values, 0.0)
-        return int((units.between(within, self.unit, precision) * rows).sum())
+        return units.between(within, self.unit, precision)
 
     def numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         """A numeric or date column as numbers, clipped to the bounds; NaN where missing. Shape (n,).

@@ -25,8 +25,9 @@ class DatasetStatistics:
     Attributes:
         p: number of bits after binarisation.
         n: number of rows.
-        max_frequency: ‖f_n‖∞, the largest share of equal rows, in [1/n, 1].
-        distinct_rows: number of different rows, in [1/‖f_n‖∞, n - n·‖f_n‖∞ + 1], or None where it is not known.
+        max_frequency: ‖f_n‖∞, the largest share of equal rows, in [1/n, 1], and at least 2^-p.
+        distinct_rows: number of different rows, in [1/‖f_n‖∞, n - n·‖f_n‖∞ + 1] and at most 2^p, or None where it is not
+            known.
         sizes: number of codes of every column before binarisation, or None where it is not known; p is their sum, or less
             by one for some columns of two codes.
         name: how to call the dataset on a page.
@@ -50,10 +51,11 @@ class DatasetStatistics:
             least = sum(1 if size == 2 else size for size in sizes)
             checks.whole("p", p, least, sum(sizes), why="a column has a bit for each code, or one for two")
         n = checks.whole("n", self.n, most=checks.LARGEST_COUNT, why="the number of rows")
-        nearly = 1 - _ROUNDING
-        share = checks.number("max_frequency", self.max_frequency, nearly / n, 1.0, why="a row is 1/n of them")
-        fewest, most = min(n, math.ceil(nearly / share)), n - math.ceil(nearly * n * share) + 1
-        why = "one row is max_frequency of all rows, and no other is more"
+        nearly, possible = 1 - _ROUNDING, 2**p
+        even = nearly / min(n, possible)
+        share = checks.number("max_frequency", self.max_frequency, even, 1.0, why="n rows are of at most 2^p kinds")
+        fewest, most = min(n, math.ceil(nearly / share)), min(n - math.ceil(nearly * n * share) + 1, possible)
+        why = "one row is max_frequency of all rows, no other is more, and there are 2^p"
         checked = {
             "p": p,
             "n": n,

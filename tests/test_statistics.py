@@ -113,7 +113,9 @@ def test_truth_values_are_one_bit_and_others_one_hot() -> None:
         ((1, 1, 0.0), "max_frequency"),
         ((1, 1, 1.5), "max_frequency"),
         ((1, 3, 0.3333), "max_frequency"),
-        ((1, 10, 0.1, 11), "distinct_rows"),
+        ((1, 10, 0.2), "max_frequency"),
+        ((9, 10, 0.1, 11), "distinct_rows"),
+        ((2, 10, 0.3, 5), "distinct_rows"),
         ((9, 100, 0.1, 9), "distinct_rows"),
         ((9, 100, 0.5, 52), "distinct_rows"),
         ((9, 10, 1.0, 2), "distinct_rows"),
@@ -131,8 +133,8 @@ def test_impossible_statistics_are_refused(arguments: tuple[Any, ...], field: st
 def test_whatever_rows_have_is_possible(counts: list[int], once: int) -> None:
     """Rows of which some are equal, and others that are there once."""
     n, distinct = sum(counts) + once, len(counts) + once
-    assert DatasetStatistics(5, n, max(counts) / n, distinct, (2, 3, 1)).distinct_rows == distinct
-    assert DatasetStatistics(6, n, max(counts) / n, distinct, (2, 3, 1)).p == 6
+    assert DatasetStatistics(24, n, max(counts) / n, distinct, (2,) * 12).distinct_rows == distinct
+    assert DatasetStatistics(21, n, max(counts) / n, distinct).p == 21
 
 
 def test_more_bits_than_anybody_has_are_refused() -> None:

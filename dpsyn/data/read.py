@@ -406,7 +406,8 @@ class Moved:
     @classmethod
     def of(cls, attribute: Attribute, values: pd.Series[Any], rows: npt.NDArray[np.int64] | int = 1) -> Moved:
         """Those of some cells; ``rows`` is how many cells each stands for."""
-        return cls(attribute.outside(values, rows), attribute.between_units(values, rows))
+        outside, between = attribute.outside(values), attribute.between_units(values)
+        return cls(int((outside * rows).sum()), int((between * rows).sum()))
 
     def __add__(self, other: Moved) -> Moved:
         """Those of both."""

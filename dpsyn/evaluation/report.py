@@ -222,12 +222,12 @@ def evaluate(
         f"column {quoted(a.name)}: {count:,} of {synthetic.n:,} synthetic cells lie outside the domain, {a.reach}, and are "
         "measured as its nearer end"
         for a in table.domain.attributes
-        if (count := a.outside(synthetic.different(a.name)))
+        if (count := int(a.outside(synthetic.different(a.name)).sum()))
     )
     sampled += tuple(
         f"column {quoted(a.name)}: {count:,} of {synthetic.n:,} synthetic cells are no multiples of its unit, {a.unit:g}"
         for a in table.domain.attributes
-        if (count := a.between_units(synthetic.different(a.name)))
+        if (count := int(a.between_units(synthetic.different(a.name)).sum()))
     )
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:

@@ -279,7 +279,8 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
             empty = 1 - real.n / max(real_rows, 1), 1 - other.n / max(other_rows, 1)
             errors = replace(_of_column(attribute, real, other), real_empty=empty[0], empty=empty[1])
             ours, theirs = (
-                attribute.outside(side.different(attribute.name)) / max(side.n, 1) for side in (table.drawn, rows)
+                float(attribute.outside(side.different(attribute.name)).sum()) / max(side.n, 1)
+                for side in (table.drawn, rows)
             )
             errors = replace(errors, real_cells=real_rows, cells=other_rows, real_outside=ours, outside=theirs)
             if errors.spikes and errors.spikes[0].real > _MOST:

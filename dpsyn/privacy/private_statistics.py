@@ -102,7 +102,7 @@ def private_statistics(
     # Rounded up, so that 1/scale is never above ε.
     scale = math.nextafter(1 / spec.epsilon, math.inf)
     largest = round(statistics.n * statistics.max_frequency)
-    possible = known.size if known is not None else None
+    possible = known.size if known is not None else 2**statistics.p
     if spec.neighbouring == "replace_one":
         noisy = int(draw.discrete_laplace(np.array([largest], dtype=np.int64), scale)[0])
         released = _of_public_rows(statistics.n, noisy, _half_width(spec.epsilon, 1 - CONFIDENCE), possible)
@@ -140,12 +140,12 @@ def _facts(source: AnyTable | DatasetStatistics, domain: Domain | None) -> tuple
 _Released = tuple[int, float, tuple[int, int], tuple[float, float]]
 
 
-def _least(n: int, possible: int | None) -> int:
+def _least(n: int, possible: int) -> int:
     """The smallest largest count that n rows can have: some row comes up at least n / possible times."""
-    return max(1, -(-n // possible)) if possible is not None else 1
+    return max(1, -(-n // possible))
 
 
-def _of_public_rows(n: int, noisy: int, width: int, possible: int | None) -> _Released:
+def _of_public_rows(n: int, noisy: int, width: int, possible: int) -> _Released:
     least = _least(n, possible)
 
     def share(count: int) -> float:
@@ -154,7 +154,7 @@ def _of_public_rows(n: int, noisy: int, width: int, possible: int | None) -> _Re
     return n, share(noisy), (n, n), (share(noisy - width), share(noisy + width))
 
 
-def _of_pair(largest: int, rest: int, epsilon: float, possible: int | None) -> _Released:
+def _of_pair(largest: int, rest: int, epsilon: float, possible: int) -> _Released:
     n = max(1, max(largest, 0) + max(rest, 0))
     count = min(max(largest, _least(n, possible)), n)
     # The sum of two noises for n; for the share, the two counts at half the failure probability each.
@@ -165,8 +165,7 @@ def _of_pair(largest: int, rest: int, epsilon: float, possible: int | None) -> _
 
     def share(some: int, others: int) -> float:
         counted, remaining = max(some, 1), max(others, 0)
-        value = counted / (counted + remaining)
-        return max(value, 1 / possible) if possible is not None else value
+        return max(counted / (counted + remaining), 1 / possible)
 
     return n, count / n, n_interval, (share(largest - width, rest + width), share(largest + width, rest - width))
 

@@ -135,7 +135,7 @@ def test_any_setting_gives_an_answer_that_json_can_hold(
     p, n, share = statistics
     floor, ceiling = box
     rows, m = asked
-    stats = DatasetStatistics(p=p, n=n, max_frequency=max(share, 1 / n, 1e-300))
+    stats = DatasetStatistics(p=p, n=n, max_frequency=max(share, 1 / n, 2.0**-p))
     answer = feasibility(stats, spec, degree=min(degree, p), floor=floor, ceiling=ceiling, rows=rows, reduced_space_size=m)
     back = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert list(back["verdicts"]) == [verdict.mechanism for verdict in answer]

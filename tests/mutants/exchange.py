@@ -6,6 +6,7 @@ import ast
 import functools
 import importlib
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -44,8 +45,10 @@ def put(path: str, source: str) -> None:
     """Exchange the functions and constants of a module that is loaded for those of another source that differ."""
     original = source_of(path)
     module = importlib.import_module("dpsyn." + path.removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
-    old = dict(_codes(compile(original, path, "exec")))
-    for name, code in _codes(compile(source, path, "exec")):
+    with warnings.catch_warnings():  # what reads oddly is a fault like others, though warnings are errors in tests
+        warnings.simplefilter("ignore", SyntaxWarning)
+        old, new = (dict(_codes(compile(text, path, "exec"))) for text in (original, source))
+    for name, code in new.items():
         is_class = code.co_name == name.rsplit(".")[-1] and not code.co_flags & 2
         if code != old.get(name) and not is_class:
             _function(module, name).__code__ = code

@@ -206,6 +206,13 @@ def test_the_smallest_share_that_the_domain_allows() -> None:
     assert all(f.max_frequency_interval[0] >= 1 / 3 for f in found)
     assert found[0].p == 3
     assert found[0].sizes == (3,)
+    for neighbouring in ("replace_one", "add_remove"):  # of statistics alone, rows have 2^p kinds at most
+        spec = PrivacySpec(0.05, neighbouring=neighbouring)
+        bits = [
+            private_statistics(DatasetStatistics(2, 30, 0.25, 4), spec, np.random.default_rng(seed)) for seed in range(50)
+        ]
+        assert min(b.statistics().max_frequency for b in bits) == pytest.approx(1 / 4, abs=1 / 30)
+        assert all(b.max_frequency >= 1 / 4 and b.max_frequency_interval[0] >= 1 / 4 for b in bits)
 
 
 def test_a_claim_is_proven_only_for_a_public_domain() -> None:
