@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _LONGEST = 200
+_LONGEST_MESSAGE = 2_000
 
 
 def quoted(value: object) -> str:
@@ -29,7 +30,11 @@ def _may_hold_rows(value: object) -> bool:
 
 
 class DpsynError(Exception):
-    """Everything that dpsyn raises on purpose."""
+    """Everything that dpsyn raises on purpose. A message that quotes something very long is cut short."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
 
 
 class InputError(DpsynError, ValueError):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.errors import ParameterError, shown
+from dpsyn.errors import DataError, ParameterError, shown
 from tests.conftest import mixed_table
 
 TABLE = mixed_table()
@@ -43,3 +43,12 @@ def test_a_mechanism_that_is_called_with_the_table_alone_tells_the_call() -> Non
     for arguments in ((TABLE,), (None, TABLE.frame)):
         with pytest.raises(ParameterError, match=r"mechanism\(None, table\)$"):
             mechanism(*arguments)
+
+
+def test_what_quotes_something_very_long_is_cut_short() -> None:
+    with pytest.raises(dpsyn.errors.DomainError) as caught:
+        dpsyn.read_table(b"a\n" + b"x" * 900_000, domain=dpsyn.Domain.of([dpsyn.Attribute("a", "categorical", ("b",))]))
+    assert len(str(caught.value)) == 2001
+    short = DataError("x" * 2000, line=3)
+    assert (str(short), short.line) == ("x" * 2000, 3)
+    assert str(DataError("x" * 2001)) == "x" * 2000 + "…"

@@ -44,8 +44,9 @@ class Delimited:
     Args:
         text: not blank.
         tabs: the file's name says that tabs separate the values.
-        known: names of columns; a heading that an export guarded from spreadsheets is the one it stands for, and a first
-            line whose separators cut no line below is one heading if it is among them.
+        known: names of columns; a heading that an export guarded from spreadsheets is the one it stands for, what cuts the
+            first line into such names alone separates the values, and a first line whose separators cut no line below is
+            one heading if it is among them.
 
     Raises:
         DataError: names are empty or doubled, a row has too many or too few values, a quote stays open, or there is no row.
@@ -59,7 +60,7 @@ class Delimited:
                 f"the first line says that {text.separator!r} separates the values; use one of {' '.join(',;|')} or tabs",
                 line=1,
             )
-        known_mark = text.separator or ("\t" if tabs else "") or _beside(text.open, known)
+        known_mark = text.separator or ("\t" if tabs else "") or _between(text, known) or _beside(text.open, known)
         self.separator, self._other = (known_mark, "") if known_mark else _guess_separator(text.open, text.first_line)
         self.names = _names(self._header(), text.first_line)
         if spaced := [name for name in known if name != name.strip() and name.strip() in self.names]:
@@ -317,17 +318,34 @@ def _guess_separator(text: Open, first_line: int) -> tuple[str, str]:
         return _single(text, alone, first_line), ""
     order = sorted(scores, key=lambda s: scores[s], reverse=True)
     best = [s for s in order if scores[s][0]] or order[:1]
-    others = [s for s in best if s != ","]
+    others = [s for s in best if s != "," and (scores[s][1] or _outside_quotes(text, s))]
     if best[0] == "," and others and scores[","][-1] <= 2 * (scores[others[0]][-1] - 1) + 1:
         best.remove(others[0])
         best.insert(0, others[0])
     return best[0], next((s for s in best[1:] if scores[s][1]), "")  # by those that are not strict quotes make no sense
 
 
+def _outside_quotes(text: Open, mark: str) -> bool:
+    return mark in re.sub(r'"[^"]*("|$)', "", "".join(_first_lines(text)))
+
+
 def _first_lines(text: Open) -> list[str]:
     """Whatever ends a line: a carriage return alone, too."""
     with text() as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
         return list(islice(stream, _SAMPLE))
+
+
+def _between(text: Text, known: Sequence[str]) -> str:
+    """The separator that cuts the first line into known names alone, if there is one."""
+    forms = {form.strip() for name in known for form in (name, str(escape.cell(name)))}
+    for mark in SEPARATORS:
+        try:
+            names = next(_records(text.open, mark, text.first_line))[1]
+        except DataError:
+            continue
+        if len(names) > 1 and {name.strip() for name in names} <= forms:
+            return mark
+    return ""
 
 
 def _beside(text: Open, known: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
         return (f"Column {quoted(name)} was read as text: remove the thousands separators of {some(grouped)}.",)
     if commas.any() and not decimal_comma and (numeric | thousands | commas).all():
         return (
-            f"Column {quoted(name)} was read as text: if the commas of {some(commas)} are decimal, write points in their "
+            f"Column {quoted(name)} was read as text: if the commas of {some(commas)}, are decimal, write points in their "
             "place, or separate the values by semicolons.",
         )
     first = words.texts.slice(0, kept)

@@ -168,7 +168,7 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (["1. 2. 2019", "2. 2. 2019"], False, "values such as '1. 2. 2019' look like dates"),
         (["1. Januar 2019", "2. M\u00e4rz 2019"], False, "values such as '1. Januar 2019' look like dates"),
         (["1,00,000", "12,34,567", "45"], False, "the thousands separators of 2 cells, such as '1,00,000'."),
-        (["1,5", "2,25", "3"], False, "if the commas of 2 cells, such as '1,5' are decimal, write points"),
+        (["1,5", "2,25", "3"], False, "if the commas of 2 cells, such as '1,5', are decimal, write points"),
         (["80.4 mmol/L", "7 mmol/L", "-1 mmol/L"], False, "such as '80.4 mmol/L' were read as text; leave the 'mmol/L' out"),
         (["12.5h", "3h"], False, "leave the 'h' out"),
         (["CHF 74.42", "CHF 5"], False, "leave the 'CHF' out"),
@@ -456,6 +456,14 @@ def test_commas_that_may_separate_thousands_are_doubted() -> None:
     assert told(infer(["1,000", "2,500", "950"], decimal_comma=True), doubt)
     assert not told(infer(["1,000", "2,50", "950"], decimal_comma=True), doubt)
     assert not told(infer(["0,125", "2,500"], decimal_comma=True), doubt)
+
+
+def test_no_thousands_begin_with_a_zero() -> None:
+    (said,) = infer(["0,893", "1,021", "1,500", "950"]).notes
+    assert "thousands" not in said
+    assert "if the commas of 3 cells, such as '0,893', are decimal, write points in their place" in said
+    with pytest.raises(DomainError, match=r"0,893.*correct it or empty the cell"):
+        read_table(b'x\n"0,893"\n', domain=Domain.of([Attribute("x", "numeric", lower=0, upper=2)]))
 
 
 @pytest.mark.parametrize("cell", ["0x3", "-0X1f"])

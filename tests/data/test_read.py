@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpsyn
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.data.read import read_table
@@ -203,6 +204,21 @@ def test_commas_of_names_and_numbers_separate_nothing_where_another_character_do
 def test_damaged_rows_do_not_make_it_another_separator(text: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_table(text.encode())
+
+
+@pytest.mark.parametrize("mark", [";", "|", "\t"])
+def test_marks_that_stand_in_quotes_alone_separate_nothing(mark: str) -> None:
+    table = read_table(f'"place{mark} city","x"\n"Rome{mark} ""IT""",1\n"Oslo{mark} NO",2\n'.encode())
+    assert table.frame.to_dict("list") == {f"place{mark} city": [f'Rome{mark} "IT"', f"Oslo{mark} NO"], "x": [1, 2]}
+
+
+def test_what_cuts_the_first_line_into_known_names_separates_the_values() -> None:
+    """An export writes no quotes around marks that do not separate its values."""
+    rows = pd.DataFrame({"place; city": ["Rome; IT", "Oslo; NO"] * 3, "=a; b": ["x; y", "=z; u"] * 3, "n": range(6)})
+    domain = read_table(rows).domain
+    for guarded in (False, True):
+        again = read_table(escape.csv(rows, guarded=guarded), domain=domain)
+        assert again.frame.astype(object).equals(rows.astype(object))
 
 
 @pytest.mark.parametrize("name", ["a;b0", "a,b", "a|b,c"])

@@ -424,6 +424,10 @@ FILES: dict[str, tuple[Callable[[], bytes | str], str]] = {
     "later": (lambda: json.dumps(HEAD | {"version": 2}), "of version 2"),
     "a truth value for 1": (lambda: json.dumps(HEAD | {"version": True}), "of version True"),
     "odd version": (lambda: json.dumps(HEAD | {"version": {"x": 10**400}}), "of version"),
+    "a version of 5,000 digits": (
+        lambda: json.dumps(HEAD | {"version": 7}).replace("7", "1" * 5_000),
+        "^version: a whole number has 5,000 digits$",
+    ),
     "one run": (lambda: json.dumps(HEAD | {"runs": {}}), "must stand in a list"),
     "one experiment": (lambda: json.dumps(HEAD | {"experiments": "x"}), "must stand in a list"),
 }

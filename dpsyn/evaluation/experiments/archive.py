@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 from dpsyn import checks
 from dpsyn.data.source import Columns, DataSource
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, DpsynError, ParameterError
+from dpsyn.errors import DataError, DpsynError, ParameterError, shown
 from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.experiments.results import Results, checked_lines
@@ -425,8 +425,11 @@ def read_archive(data: bytes | str) -> Archive:
         raise DataError(found.why)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise DataError("this JSON file holds no dpsyn runs; take one that “Export” in the app has made")
-    if found.get("version") is True or found.get("version") != VERSION:
-        raise DataError(f"this file is of version {found.get('version')!r}; this dpsyn reads version {VERSION}")
+    version = found.get("version")
+    if version is True or version != VERSION:
+        if isinstance(version, Damaged):
+            raise DataError(f"version: {version.why}")
+        raise DataError(f"this file is of version {shown(version)}; this dpsyn reads version {VERSION}")
     set_aside: list[str] = []
     releases = read_entries(found.get("runs", []), MadeRelease.from_dict, "run", set_aside)
     read = partial(Experiment.from_dict, set_aside=set_aside)
