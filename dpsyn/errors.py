@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 _LONGEST = 200
+_LONGEST_QUOTED = 500
 _LONGEST_MESSAGE = 2_000
 
 
 def quoted(value: object) -> str:
-    """A name or a value of the data as a sentence quotes it: as code, but with its backslashes as they are."""
+    """A name or a value of the data as a sentence quotes it: as code, but with its backslashes as they are; a very long
+    text is cut short."""
+    if isinstance(value, str) and len(value) > _LONGEST_QUOTED:
+        value = f"{value[:_LONGEST_QUOTED]}…"
     return repr(value).replace("\\\\", "\\")
 
 

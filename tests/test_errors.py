@@ -48,7 +48,7 @@ def test_a_mechanism_that_is_called_with_the_table_alone_tells_the_call() -> Non
 def test_what_quotes_something_very_long_is_cut_short() -> None:
     with pytest.raises(dpsyn.errors.DomainError) as caught:
         dpsyn.read_table(b"a\n" + b"x" * 900_000, domain=dpsyn.Domain.of([dpsyn.Attribute("a", "categorical", ("b",))]))
-    assert len(str(caught.value)) == 2001
+    assert len(str(caught.value)) < 700
     short = DataError("x" * 2000, line=3)
     assert (str(short), short.line) == ("x" * 2000, 3)
     assert str(DataError("x" * 2001)) == "x" * 2000 + "…"

@@ -393,7 +393,8 @@ def _look_alike(name: str, texts: npt.NDArray[np.object_]) -> tuple[str, ...]:
         bare = "".join(" " if sign.isspace() else sign for sign in text if unicodedata.category(sign) != "Cf")
         other = seen.setdefault(unicodedata.normalize("NFC", bare), text)
         if other != text:
-            said = f"{other!a} and {text!a} look alike, and stay two values"
+            first, second = (quoted(one).encode("ascii", "backslashreplace").decode() for one in (other, text))
+            said = f"{first} and {second} look alike, and stay two values"
             return (f"Column {quoted(name)}: {said}; write them in one way to make them one.",)
     return ()
 

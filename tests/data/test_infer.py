@@ -458,6 +458,18 @@ def test_commas_that_may_separate_thousands_are_doubted() -> None:
     assert not told(infer(["0,125", "2,500"], decimal_comma=True), doubt)
 
 
+def test_notes_on_very_long_cells_and_names_are_short(tmp_path: Path) -> None:
+    long, numbers = "word " * 40_000, "".join(f"{i % 37},{i % 5}\n" for i in range(50))
+    dated = "".join(f"2024-01-{i + 1:02},1\n" for i in range(28))
+    alike = f"x,{long}a\u0301\nx,{long}\u00e1\n"
+    for text in (f"a,b\n{long},2\n{numbers}", f"a,{long}\n{long},2\n{numbers}", f"a,b\n{dated}{long},2\n", f"a,b\n{alike}"):
+        (tmp_path / "x.csv").write_text(text)
+        for in_place in (False, True):
+            notes = read_table(tmp_path / "x.csv", in_place=in_place).notes
+            assert notes
+            assert all(len(note) < 2000 for note in notes)
+
+
 def test_no_thousands_begin_with_a_zero() -> None:
     (said,) = infer(["0,893", "1,021", "1,500", "950"]).notes
     assert "thousands" not in said
