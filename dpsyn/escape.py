@@ -29,8 +29,8 @@ _SIGN = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 _JOINER = "\N{WORD JOINER}"
 _PART = re.compile(r"[^;\t]+")
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
-# In a heading alone: what a reader would take for a separator, or leave out.
-_ODD_NAME = re.compile("^[\\s\ufeff]|[\t;|]|\\s$")
+# In a heading alone: what a reader would leave out.
+_ODD_NAME = re.compile("^[\\s\ufeff]|\\s$")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
@@ -119,14 +119,17 @@ def texts(rows: pd.DataFrame) -> Iterator[object]:
 
 
 class Lines(io.StringIO):
-    """What a writer of CSV whose rows end in CR LF writes, with rows that end in LF.
+    """What a writer of CSV whose rows end in :attr:`ENDING` writes, with rows that end in LF.
 
-    Before Python 3.13 it quotes no character that ends lines elsewhere, and a carriage return in a cell would end a row.
+    It quotes cells that hold a character of the ending: a carriage return, which before Python 3.13 would end a row, and
+    what separates values elsewhere, which a reader might take for the separator of this file.
     """
+
+    ENDING = ";|\t\r\n"
 
     def write(self, row: str) -> int:
         """Take in one row."""
-        return super().write(row.removesuffix("\r\n") + "\n")
+        return super().write(row.removesuffix(self.ENDING) + "\n")
 
 
 def csv(rows: pd.DataFrame, *, guarded: bool = True, tabs: bool = False) -> bytes:
@@ -144,6 +147,9 @@ def csv(rows: pd.DataFrame, *, guarded: bool = True, tabs: bool = False) -> byte
     lines = Lines(newline="")
     odd = any(map(_ODD_NAME.search, map(str, rows.columns)))
     mark = "\t" if tabs and len(rows.columns) > 1 else ","
-    _csv.writer(lines, delimiter=mark, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL).writerow(rows.columns)
-    rows.to_csv(lines, sep=mark, index=False, header=False, lineterminator="\r\n")
+    heading = _csv.writer(
+        lines, delimiter=mark, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL, lineterminator=lines.ENDING
+    )
+    heading.writerow(rows.columns)
+    rows.to_csv(lines, sep=mark, index=False, header=False, lineterminator=lines.ENDING)
     return lines.getvalue().encode()

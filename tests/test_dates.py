@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -37,6 +39,17 @@ def test_the_first_moments_of_nanoseconds_stay_in_their_century() -> None:
     assert day_texts(column).tolist() == FIRST_DAYS
     assert timed(column.to_numpy()).tolist() == [True, True, True, False]
     assert floored(column.to_numpy(), "us").astype(str).tolist()[0] == "1677-09-21T00:12:43.145224"
+
+
+@pytest.mark.parametrize("kind", [datetime.date.fromisoformat, datetime.datetime.fromisoformat, pd.Timestamp])
+def test_days_as_objects_are_the_texts_that_write_them(kind: Callable[[str], object]) -> None:
+    days = ["2024-01-31", None, "9999-12-31"]
+    column = pd.Series([day and kind(day) for day in days], dtype=object, name="x")
+    attribute = dpsyn.Attribute("x", "categorical", ("2024-01-31", "9999-12-31"), missing=True)
+    assert attribute.encode(column).tolist() == [0, 2, 1]
+    assert dpsyn.read_table(column.to_frame(), domain=dpsyn.Domain.of([attribute])).codes.tolist() == [[0], [2], [1]]
+    mixed = pd.Series([kind("2024-01-31"), "x"], dtype=object, name="x")
+    assert day_texts(mixed) is mixed
 
 
 @pytest.mark.parametrize("source", ["frame", "parquet", "text", "objects"])

@@ -114,6 +114,16 @@ def test_tabs_separate_values_that_hold_commas_and_tabs(columns, tmp_path):
 
 
 @pytest.mark.parametrize("guarded", [True, False])
+@pytest.mark.parametrize("mark", [*",;|\t\r\n"])
+def test_what_was_written_is_read_whatever_marks_its_cells_hold(mark, guarded):
+    cells = {f"a{mark}b": [f"{i % 3}{mark}x" for i in range(9)]}
+    for rows in (pd.DataFrame(cells), pd.DataFrame(cells | {"n": range(9), "c": ["p", None, f"q{mark}{mark}r"] * 3})):
+        again = read_table(escape.csv(rows, guarded=guarded)).frame
+        assert again.columns.tolist() == rows.columns.tolist()
+        assert again.astype(object).fillna("").values.tolist() == rows.astype(object).fillna("").values.tolist()
+
+
+@pytest.mark.parametrize("guarded", [True, False])
 def test_whole_numbers_stay_whole_in_csv(guarded):
     numbers = pd.DataFrame({"x": pd.Series([2**63 + 1, None, 0.5, pd.NA, 2**53 + 1], dtype=object)})
     assert escape.csv(numbers, guarded=guarded) == b'x\n9223372036854775809\n""\n0.5\n""\n9007199254740993\n'

@@ -287,6 +287,8 @@ def _places(output: str, record: Path | None, *, as_json: bool, guard: bool) -> 
             raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
         return None, record
     place = Path(output)
+    if output.endswith(os.sep) and not place.exists():
+        raise click.UsageError(f"--output {output}: there is no such folder; take the name of a file")
     if place.suffix.lower() not in ("", ".csv", ".txt", *TABS, *PARQUET):
         raise click.UsageError(f"--output {output}: take a name that ends in .csv, .tsv or .parquet")
     if guard and place.suffix.lower() in PARQUET:

@@ -192,8 +192,10 @@ def note_formulas(rows: pd.DataFrame, *, guarded: bool) -> None:
 
 
 def note_empty_texts(domain: Domain) -> None:
-    """Say which columns tell an empty text from an empty cell, which a text file does not."""
+    """Say which columns tell apart what a text file does not: an empty text and an empty cell, or 1 and '1'."""
     for attribute in domain.attributes:
+        if len(set(map(str, attribute.categories))) < len(attribute.categories):
+            remark(f"column {quoted(attribute.name)}: some categories are written alike in a file, such as 1 and '1'")
         if attribute.missing and "" in attribute.categories:
             name = quoted(attribute.name)
             remark(

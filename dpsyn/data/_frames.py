@@ -234,11 +234,14 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with texts as column names and rows counted from 0.
 
     Raises:
-        DataError: it has no columns or rows, names on several levels, empty or doubled names.
+        DataError: it has no columns or rows, names on several levels, empty, odd or doubled names.
     """
     if frame.columns.nlevels > 1:
         raise DataError("the DataFrame's column names have several levels; join them into one text each")
-    names = tuple(str(name) if isinstance(name, str) or not pd.isna(name) else "" for name in frame.columns)
+    try:
+        names = tuple(str(name) if isinstance(name, str) or not pd.isna(name) else "" for name in frame.columns)
+    except (ValueError, ArithmeticError):  # of an array, and of a decimal that is a signalling NaN
+        raise DataError("a column name of the DataFrame is neither a text nor a number; give all columns texts") from None
     check_shape(names, len(frame))
     named = frame.set_axis(list(names), axis="columns").reset_index(drop=True)
     return pd.DataFrame({name: _plain_type(column) for name, column in named.items()})

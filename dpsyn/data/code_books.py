@@ -131,6 +131,8 @@ def code_book(domain: Domain, form: str) -> tuple[dict[str, Any], tuple[str, ...
         lost.append("how many bins a column has")
     if any(a.keep for a in domain.attributes):
         lost.append("what of a date is kept")
+    if any(a.kind == "truth" and _pair(a.categories) != a.categories for a in domain.attributes):
+        lost.append("which of two values is the true one")
     notes = [f"{form} cannot say {what}." for what in lost]
     inferred = [a.name for a in domain.attributes if not a.public]
     if inferred and form != "sdv":

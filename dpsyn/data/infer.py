@@ -533,8 +533,8 @@ def respelt(attribute: Attribute, texts: Any, values: Sequence[Any] | npt.NDArra
     odd = matches(texts, LEADING_ZERO) | matches(texts, CODE_LIKE) | matches(texts, LONG)
     odd |= matches(texts, NOT_ZERO) & np.array([value == 0 for value in values], dtype=bool)
     for i in np.flatnonzero(odd).tolist():
-        if values[i] is not None and not isinstance(values[i], str):
-            text = texts[i].as_py()
+        text = texts[i].as_py()
+        if values[i] is not None and not isinstance(values[i], str) and text != str(values[i]):
             return (f"Column {quoted(attribute.name)}: {quoted(text)} was read as the category {quoted(values[i])}.",)
     return ()
 

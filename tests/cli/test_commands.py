@@ -1128,6 +1128,23 @@ def test_an_empty_text_beside_a_missing_value_is_told_of_where_the_file_does_not
     assert "an empty text" not in run("generate", "t.parquet", "-o", "both.parquet", *quick).stderr
 
 
+def test_categories_that_are_written_alike_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    attributes = [dpsyn.Attribute(name, "categorical", (1, other), public=True) for name, other in (("a", "1"), ("b", "2"))]
+    Path("s.json").write_text(json.dumps(dpsyn.Domain.of(attributes).to_dict()))
+    Path("t.csv").write_text("a,b\n" + "1,1\n1,2\n" * 40)
+    quick = ["--schema", "s.json", *(word for word in QUICK if word != "-q")]
+    said = run("generate", "t.csv", "-o", "rows.csv", *quick).stderr
+    assert "column 'a': some categories are written alike" in said
+    assert "column 'b'" not in said
+
+
+def test_rows_are_not_written_beside_a_folder_that_is_not_there(here: Path) -> None:
+    said = run("generate", "leute.csv", "-o", "new/", *QUICK, code=terminal.USAGE).stderr
+    assert "there is no such folder" in said
+    assert not (here / "new").exists()
+
+
 def test_text_that_a_spreadsheet_would_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,b\n" + "=1+1,x\nplain,y\n" * 40)

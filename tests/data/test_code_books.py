@@ -289,6 +289,17 @@ def test_truth_values_are_said_and_an_empty_cell_against_the_description_is_told
     assert book.project(["in"]).domain(rows)[1] == ()
 
 
+@pytest.mark.parametrize("form", ["sdv", "json-schema", "pandera"])
+@pytest.mark.parametrize(
+    ("values", "lost"), [((False, True), False), ((True, False), True), (("no", "yes"), False), (("-", "+"), True)]
+)
+def test_truth_values_that_a_form_cannot_say_are_told(form: str, values: tuple[Any, Any], lost: bool) -> None:
+    book, notes = code_book(Domain.of([Attribute("x", "truth", values)]), form)
+    assert (f"{form} cannot say which of two values is the true one." in notes) == lost
+    if form != "sdv":  # which has the values from rows
+        assert (read_code_book(book).domain()[0]["x"] == Attribute("x", "truth", values)) != lost
+
+
 def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
     rows = dpsyn.read_table(pd.DataFrame({"n": [4, 9, 30, None], "word": ["a", "b", "a", "b"], "free": [1, 2, 3, 4]}))
     book = read_code_book({"properties": {"n": {"type": "integer", "minimum": 0}, "word": {"enum": ["a", "b", "c"]}}})

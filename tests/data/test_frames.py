@@ -139,6 +139,7 @@ def test_what_cannot_be_used_is_refused_by_name(values: Any, part: str) -> None:
         (pd.DataFrame({"a": [], "b": []}), "2 columns but no row"),
         (pd.DataFrame(index=[1]), "no columns"),
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several levels"),
+        (pd.DataFrame([[1]], columns=pd.Index([decimal.Decimal("sNaN")], dtype=object)), "neither a text nor a number"),
     ],
 )
 def test_frames_that_are_no_tables(frame: pd.DataFrame, part: str) -> None:

@@ -104,6 +104,8 @@ def test_texts_that_look_like_codes_and_are_taken_for_numbers_are_told(
     assert read(frame, domain, tmp_path).notes == (f"Column 'x': '{text}' was read as the category {number}.",)
     plain = pd.DataFrame({"x": [str(number), "2"] * 20})
     assert read(plain, domain, tmp_path).notes == ()
+    long = Domain.of([Attribute("x", "categorical", (10**20, 2))]).confirmed()
+    assert read(pd.DataFrame({"x": [str(10**20), "2"] * 20}), long, tmp_path).notes == ()
 
 
 @pytest.mark.parametrize("sure", [False, True])
