@@ -29,7 +29,7 @@ class FreshSample:
 
     Attributes:
         rows: how many other rows.
-        drawn: they were measured of held-out rows; else estimated from parts of the real ones.
+        drawn: they were measured of held-out rows; else estimated.
         each: the errors.
         spread: ½ √(1/n + 1/rows).
         alike: Σ p² of every column, by its name.
@@ -111,12 +111,13 @@ class Plan:
     def held_out(self, held: Codes, rows: int) -> FreshSample:
         """Of ``rows`` of the held-out ones, on average of up to three samples that share no row.
 
-        Beside the rows in memory, which they are no part of: all rows may hold them, where an engine counts these.
+        Beside the rows in memory, which they are no part of: all rows may hold them, where an engine counts these. Errors
+        beside all of these are then estimated.
         """
         order = np.random.default_rng(self.seed).permutation(len(held))
         drawn = [order[at * rows : (at + 1) * rows] for at in range(min(_DRAWS, len(held) // rows))]
         every = [variations(self.seen, held[some], self.tables) for some in drawn]
-        return self.sample(rows, True, _means(every))
+        return self.sample(rows, self.real.n <= self.seen.n, self._beside_all(_means(every), self.seen.n, rows))
 
     def shuffled(self, rows: int) -> FreshSample:
         """Of so many of the rows in memory, every column shuffled by itself; tables of two columns alone."""
@@ -127,17 +128,25 @@ class Plan:
     def estimate(self, rows: int) -> FreshSample:
         """Of so many rows, from parts of the real ones in memory, on average of three draws.
 
-        Up to half of all rows are drawn and held beside the others. Errors of more are those of a half beside the other,
-        times ((1/n + 1/rows)·n/4)^α, where α is between 0 (cells with a row at most) and ½ (cells of many): a quarter beside
-        another is off by 2^α times as much. Of fewer than four rows every table is said to be off by all of it.
+        Up to half of these are drawn and held beside the others. Errors of more are those of a half beside the other, times
+        ((1/n + 1/rows)·h/2)^α for halves of h rows and n in all; α lies between 0 (cells with a row at most) and ½ (cells of
+        many): a quarter beside another is off by 2^α times as much. Of fewer than four rows every table is said to be off by
+        all of it.
         """
         n = self.seen.n
         if n < _FEWEST:
             return self.sample(rows, False, [np.ones(len(subsets)) for subsets in self.tables])
         if rows <= n // 2:
-            return self.sample(rows, False, self._apart(rows, n - rows))
-        wider = (1 / n + 1 / rows) * (n // 2) / 2
+            return self.sample(rows, False, self._beside_all(self._apart(rows, n - rows), n - rows, rows))
+        wider = (1 / self.real.n + 1 / rows) * (n // 2) / 2
         return self.sample(rows, False, [half * wider**power for half, power in self._halves])
+
+    def _beside_all(self, errors: list[Floats], others: int, rows: int) -> list[Floats]:
+        """Errors of so many rows beside so many others in memory, as beside all rows where an engine counts more."""
+        if self.real.n <= self.seen.n:
+            return errors
+        closer = (1 / self.real.n + 1 / rows) / (1 / others + 1 / rows)
+        return [found * closer**power for found, (_, power) in zip(errors, self._halves, strict=True)]
 
     @cached_property
     def _halves(self) -> list[tuple[Floats, Floats]]:
