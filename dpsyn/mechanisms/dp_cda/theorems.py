@@ -303,8 +303,8 @@ def of_release(
     target = settings["target"]
     if smallest is None and target in real:
         mixed = released[target].unique()
-        counts = real[target].value_counts()
-        smallest, classes = min(int(counts.get(value, 0)) for value in mixed), len(mixed)
+        counts = real[target].value_counts(dropna=False)  # where a cell may be empty, that is a class
+        smallest, classes = int(counts.reindex(mixed, fill_value=0).min()), len(mixed)
     spec = PrivacySpec(**settings["requested"])
     part = next(entry for entry in settings["ledger"] if entry["name"] == "averages")
     averages = PrivacySpec(part["epsilon"], part["delta"], spec.neighbouring)
@@ -319,5 +319,5 @@ def of_release(
     words = f"l = {order}, at most {per_class:,} rows of each class"
     if averages != spec:
         words += f"; class counts have their part, the averages ε = {rounded_up(averages.epsilon, 4)}"
-        words += f", δ = {rounded_up(averages.delta, 3)}" if averages.delta else ""
+        words += f", δ = {rounded_up(averages.delta, 3)}"
     return averages, asked, words

@@ -3,23 +3,29 @@
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import ParameterError
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import InputError, ParameterError
+from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda.theorems import (
     MixingSetting,
     conditions,
     dp_cda_verdict,
     exact_epsilon,
     exact_sigma,
+    of_release,
     plain_gaussian_sigma,
     verdict,
 )
 from dpsyn.mechanisms.feature_map import FeatureMap, changed_by_noise
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
 from tests.mechanisms.dp_cda import changes
 
 SPEC = PrivacySpec(2.0, 1e-5)
@@ -163,6 +169,82 @@ def test_meaningless_values_name_their_field(field: str, value: float) -> None:
     with pytest.raises(ParameterError) as caught:
         replace(SETTING, **{field: value})
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("sizes", "smallest"), [({"yes": 9000, "no": 70}, 70), ({"no": 9000, "yes": 70}, 70), (900, 900), (None, 9049)]
+)
+def test_a_release_is_judged_by_the_smallest_class_that_it_was_calibrated_to(
+    sizes: dict[str, int] | int | None, smallest: int
+) -> None:
+    """Stated class by class, stated for all, or not at all: then by the real rows, 9,049 of them yes and 10,951 no."""
+    table = load_sample("asia").project(["smoke", "bronc", "dysp"])
+    mechanism = DPCDA(target="bronc", rows=100, order_of_mixture=4, class_sizes=sizes).calibrate(SPEC, table.domain, table.n)
+    released = mechanism(np.random.default_rng(0), table)
+    spec, asked, words = of_release(released.settings, released.rows, table.statistics(), table.frame)
+    per_class = int(released.rows["bronc"].value_counts().max())
+    assert asked == {
+        "order_of_mixture": 4,
+        "classes": 2,
+        "smallest_class": smallest,
+        "rows": 2 * per_class,
+        "clip_norm": pytest.approx(1.0),
+    }
+    assert f"at most {per_class} rows of each class" in words
+    assert (spec == SPEC) is (sizes is not None)
+    assert ("class counts have their part" in words) is (sizes is None)
+
+
+def test_a_release_without_stated_sizes_is_judged_by_the_real_classes_that_it_has_rows_of() -> None:
+    table = load_sample("asia").project(["smoke", "bronc", "dysp"])
+    mechanism = DPCDA(target="bronc", rows=100, order_of_mixture=4).calibrate(SPEC, table.domain, table.n)
+    released = mechanism(np.random.default_rng(0), table)
+    one = released.rows[released.rows["bronc"] == "no"]
+    for rows, real, found in (
+        (released.rows, table.frame, (2, 9049)),
+        (one, table.frame, (1, 10951)),
+        (released.rows, table.frame.iloc[:8], (2, 3)),
+        (released.rows, table.frame[table.frame["bronc"] == "no"], (2, 0)),
+        (released.rows, table.frame[["smoke"]], (2, None)),
+    ):
+        _, asked, _ = of_release(released.settings, rows, table.statistics(), real)
+        assert (asked["classes"], asked["smallest_class"]) == found
+
+
+@pytest.mark.parametrize("classes", [("a", "b"), (1, 2)], ids=str)
+def test_empty_cells_are_a_class_where_a_release_is_judged(classes: tuple[Any, Any]) -> None:
+    """600 of them, and of the others 250 and 150; most rows of a release are then of that class, too."""
+    frame = pd.DataFrame({"y": [None] * 600 + [classes[0]] * 250 + [classes[1]] * 150, "x": [0, 1] * 500})
+    domain = Domain.of(
+        [
+            Attribute("y", "categorical", categories=classes, missing=True, public=True),
+            Attribute("x", "truth", categories=(0, 1), public=True),
+        ]
+    )
+    table = Table(frame, domain)
+    released = DPCDA(target="y", rows=100, order_of_mixture=2).calibrate(SPEC, domain, 1000)(np.random.default_rng(0), table)
+    _, asked, words = of_release(released.settings, released.rows, table.statistics(), table.frame)
+    empty = int(released.rows["y"].isna().sum())
+    assert empty > 45
+    assert (asked["classes"], asked["smallest_class"], asked["rows"]) == (3, 150, 3 * empty)
+    assert f"at most {empty} rows of each class; class counts have their part, the averages ε = 1.8, δ = 9e-06" in words
+
+
+def test_a_class_is_no_larger_than_the_rows_at_hand_allow() -> None:
+    """A release of other rows, of which more of each class were stated."""
+    table = load_sample("asia")
+    mechanism = DPCDA(target="bronc", rows=100, class_sizes=900).calibrate(SPEC, table.domain, table.n)
+    few = table.take(np.arange(1001))
+    _, asked, _ = of_release(mechanism.facts(), table.frame.head(50), few.statistics(), few.frame)
+    assert asked["smallest_class"] == 500
+
+
+@pytest.mark.parametrize("change", [{"variant": "poisson"}, {"scaling": "private"}])
+def test_the_conditions_say_nothing_of_other_variants_of_a_release(change: dict[str, str]) -> None:
+    table = load_sample("car")
+    mechanism = DPCDA(target="class", rows=20, class_sizes=40, **change).calibrate(SPEC, table.domain, table.n)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^the conditions are about"):
+        of_release(mechanism.facts(), table.frame, table.statistics(), table.frame)
 
 
 @pytest.mark.parametrize("scale", [0.15, 0.28, 0.5])
