@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import pytest
@@ -46,6 +48,26 @@ def test_good_means_that_every_condition_holds(name: str, epsilon: float, settin
         assert headline.level == "bad" or headline.sentence.startswith("Private")
         if headline.number.startswith("± "):
             assert float(headline.number.removeprefix("± ")) < 1
+
+
+@pytest.mark.parametrize("p", [1, 4, 9, 49])
+@pytest.mark.parametrize("failure", [0.001, 0.05, 0.125, 0.24, 0.3])
+def test_theorems_hold_with_the_probabilities_of_their_papers(p: int, failure: float) -> None:
+    """Theorem 4.2 but for 4γ + 2^{-p/2}, Theorem 2.3 but for 4γ, MWEM's but for 2T/|Q|; one rounded up would be false."""
+    stats = DatasetStatistics(p=p, n=10**15, max_frequency=0.5**p, name="cube")
+    found = dpsyn.feasibility(stats, PrivacySpec(1.0), degree=1, failure_probability=failure, rows=1000, floor=0.24)
+    rounds = found["mwem"].facts["rounds"]
+    sure = {
+        "private_sampling": 1 - 4 * failure - 1 / math.sqrt(2**p),
+        "noisy_reweighting": 1 - 4 * failure,
+        "mwem": 1 - 2 * rounds / (2 * p),
+    }
+    for name, probability in sure.items():
+        assert found[name].facts["success_probability"] == pytest.approx(max(0.0, probability), abs=1e-12)
+        for text in (found[name].summary, found[name].headline.sentence):  # type: ignore[union-attr]
+            for said in re.findall(r"with probability (?:at least )?([\d.e-]*\d)", text):
+                assert max(0.0, probability) - 1e-3 <= float(said) <= max(0.0, probability) + 1e-12
+    assert ("promises nothing" in " ".join(found["private_sampling"].notes)) is (sure["private_sampling"] <= 0)
 
 
 def test_neighbours_that_a_theorem_on_the_error_does_not_cover_are_private_without_a_bound() -> None:

@@ -134,6 +134,11 @@ class ReweightingSetting:
             raise ParameterError("delta", self.delta, "0 < delta < 1: Gaussian noise gives no pure differential privacy")
 
     @property
+    def success_probability(self) -> float:
+        """1 - 4γ, with which Theorem 2.3 holds; 0 where it promises nothing."""
+        return max(0.0, 1 - 4 * self.failure_probability)
+
+    @property
     def log_size_over_gamma(self) -> float:
         """ln(|F|/γ)."""
         return self.family.log_size - math.log(self.failure_probability)

@@ -174,7 +174,7 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
     published = replace(setting, corrected=False, noise="laplace")
     found = conditions(corrected)
     error = 8 * setting.accuracy
-    success = max(0.0, 1 - 4 * setting.failure_probability)
+    success = setting.success_probability
     family = setting.family
     facts = {
         "statistics": family.name,
@@ -235,7 +235,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     if not all(c.holds for c in found if c.group == "validity" and c.key == "public_n"):
         return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")
     degree = setting.family.degree
-    likely = f"with probability {rounded_down(max(0.0, 1 - 4 * setting.failure_probability), 3)}"
+    likely = f"with probability {rounded_down(setting.success_probability, 3)}"
     of = f"statistic of {counted(degree, 'column')}"
     if all(c.holds for c in found):
         within = rounded_up(8 * setting.accuracy, 3)

@@ -174,6 +174,11 @@ class PrivateSamplingSetting:
         return self.logs.epsilon - math.log(loss_of_a_row(self.floor, self.ceiling))
 
     @property
+    def success_probability(self) -> float:
+        """1 - 4γ - 2^{-p/2}, with which Theorem 4.2 holds; 0 where it promises nothing."""
+        return max(0.0, 1 - 4 * self.failure_probability - math.exp(-self.p * LN2 / 2))
+
+    @property
     def is_valid(self) -> bool:
         """2·floor <= 1 <= ceiling - floor."""
         return self.floor <= 0.5 and self.ceiling - self.floor >= 1 - 1e-12

@@ -167,7 +167,7 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     smallest = {c.key: _log_smallest_epsilon(setting, c) for c in alternatives}
     certified = min(smallest["theorem_4_1"], smallest["bounded_ratio"])
     error = 4 * setting.floor
-    success = 1 - 4 * setting.failure_probability - math.exp(-setting.p * LN2 / 2)
+    success = setting.success_probability
     facts = {
         "epsilon_certified": exp_of(certified),
         **{f"epsilon_{key}": exp_of(value) for key, value in smallest.items()},
@@ -176,14 +176,14 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         "reduced_space_size": exp_of(logs.m),
         "log10_reduced_space_size": logs.m / LN10,
         "marginal_error": error,
-        "success_probability": max(success, 0.0),
+        "success_probability": success,
     }
     if experimental is not None:
         facts["largest_rows_stability"] = _largest_rows(experimental)
     claim = format_log(certified, side="at_least")
     promise = (
         f"{format_log(setting.log_rows)} rows are {claim}-differentially private, and with probability at "
-        f"least {rounded_down(max(success, 0.0), 3)} their marginals of up to {setting.degree} bits are within "
+        f"least {rounded_down(success, 3)} their marginals of up to {setting.degree} bits are within "
         f"{rounded_up(error, 3)} of the data's"
     )
     change = single_change(found, lambda parameter, log_value: conditions(setting.changed(parameter, log_value)))
@@ -221,7 +221,7 @@ def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], cla
     if not privacy_condition(setting).holds:
         return Headline(f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} ε = {claim}.", "bad")
     if all(condition.holds for condition in found):
-        within, likely = rounded_up(4 * setting.floor, 3), rounded_down(max(success, 0.0), 3)
+        within, likely = rounded_up(4 * setting.floor, 3), rounded_down(success, 3)
         of = f"with probability {likely} tables of {setting.degree} bits"
         if 4 * setting.floor >= NEXT_TO_NOTHING:
             return Headline.of_little(within, of)
