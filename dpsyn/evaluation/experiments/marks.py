@@ -10,7 +10,7 @@ from dpsyn.data.counted import AnyTable
 
 def fingerprint(table: AnyTable, holdout: AnyTable | None) -> str:
     """A hash of the domain and of all rows: it stays in the visit and the workspace, and is salted where it leaves them."""
-    mark = hashlib.sha256(json.dumps(table.domain.to_dict(), sort_keys=True, default=str).encode())
+    mark = hashlib.sha256(json.dumps(table.domain.to_dict(), sort_keys=True).encode())
     for part in (table, holdout):
         mark.update(b"" if part is None else part.mark)
     return mark.hexdigest()[:32]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.table import Table
 from tests.evaluation.experiments.fakes import result_of
 
 AWKWARD = Domain.of(
@@ -121,6 +123,73 @@ def test_measures_come_back_and_records_without_any_are_read() -> None:
     assert back.measured == MEASURED | {"fingerprint": back.measured["fingerprint"]}
 
 
+CLAIM = {"epsilon", "delta", "neighbouring", "unit", "source", "assumptions", "status"}
+WRITTEN = {
+    "": {"format", "version", "runs", "experiments"},
+    "runs": {"made", "dataset", "label", "record", "rows"},
+    "runs.record": {"record", "domain", "seed", "name", "seconds", "config", "measured", "fingerprint"},
+    "runs.record.record": {"mechanism", "settings", "guarantee", "demonstration", "rows", "columns", "versions"},
+    "runs.record.record.guarantee": CLAIM,
+    "runs.record.measured": {"when", "fingerprint", "rows", "target", "measures", "references"},
+    "experiments": {"made", "dataset", "fingerprint", "name", "grid", "facts", "results"},
+    "experiments.facts": {"target", "degrees", "classifiers", "references", "data"},
+    "experiments.results": {
+        "key", "label", "mechanism", "value", "repeat", "status", "message", "asked", "guarantee", "settings", "measures",
+        "seconds", "processor", "gigabytes",
+    },
+    "experiments.results.guarantee": CLAIM,
+}  # fmt: skip
+"""All that a file holds, by place; beside it settings and configurations as calibration gives them, and measures."""
+SECRET = "seen among the rows"
+
+
+def places_of(data: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of a file, with the names on the way to it."""
+    if isinstance(data, dict):
+        yield place, data
+    for name, inner in data.items() if isinstance(data, dict) else [("", one) for one in data]:
+        if isinstance(inner, dict | list):
+            yield from places_of(inner, ".".join(filter(None, (place, name))))
+
+
+@pytest.mark.parametrize("name", ["noisy_reweighting", "private_sampling", "dp_cda", "dp_cda_as_published"])
+def test_a_file_holds_what_is_named_and_nothing_of_the_diagnostics(name: str, tmp_path: Path) -> None:
+    """They are private, numbers and texts alike; so it is with the folder of a workspace and with the record alone."""
+    made = replace(kept(name), measured=MEASURED)
+    told = {"residual": 0.123456789, "deep": {"largest": [7.987654321]}, "array": np.array([6.543219876]), "text": SECRET}
+    release = replace(made.release, diagnostics={**made.release.diagnostics, **told})
+    made = replace(made, release=release)
+    grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0))
+    one = Experiment(1, "my grid", "asia", "f00", grid, None, (1, 2), ("random forest",))
+    one.results = {result.key: result for result in map(result_of, grid.cells())}
+    Workspace(tmp_path).keep(made)
+    texts = [archive_text([made], [one]), (tmp_path / "releases" / f"{made.key}.json").read_text()]
+    texts.append(json.dumps(made.release.record()))
+    for text in texts:
+        assert not any(secret in text for secret in ("residual", "123456789", "987654321", "543219876", SECRET))
+    for text in texts[:2]:
+        found = list(places_of(json.loads(text)))
+        assert WRITTEN.keys() - {"", *(place for place, _ in found)} == set() or text is not texts[0]
+        for place, data in found:
+            assert data.keys() == WRITTEN.get(place, data.keys()), place
+        (record,) = [data for place, data in found if place == "runs.record.record"]
+        assert record["settings"].keys() == kept(name).release.settings.keys()
+    assert json.loads(texts[2]).keys() == WRITTEN["runs.record.record"] | {"config", "domain"}
+
+
+@pytest.mark.parametrize("place", [place for place in WRITTEN if place.startswith("run")])
+def test_what_a_file_holds_beside_is_dropped_or_refused(place: str) -> None:
+    """Nothing that somebody put into a file stands in another one that is made of what was read."""
+    data = json.loads(archive_text([replace(kept(), measured=MEASURED)], []))
+    (inner,) = [inner for at, inner in places_of(data) if at == place]
+    inner |= {"diagnostics": {"largest": SECRET}, "residual": SECRET}
+    found = read_archive(json.dumps(data))
+    assert len(found.releases) + len(found.set_aside) == 1
+    assert SECRET not in archive_text(found.releases, [])
+    for made in found.releases:
+        assert SECRET not in repr(vars(made) | vars(made.release))
+
+
 def test_experiments_come_back() -> None:
     grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
     results = [replace(result_of(cell), measures=({"e": 0.1 + 0.2},)) for cell in grid.cells()]
@@ -152,6 +221,34 @@ def test_no_unsalted_hash_of_private_rows_is_in_a_file() -> None:
         assert experiment.fingerprint in archive_text([], [experiment])  # salted once
     assert len({part for mark in marks for part in mark.split(":")}) == 4  # other salts, and other hashes
     assert run.fingerprint == run.measured["fingerprint"] == one.fingerprint == mark
+
+
+def test_rows_have_another_mark_where_any_of_them_or_their_domain_is_another() -> None:
+    """What was measured of other rows, learned from or held out, is shown as such."""
+    table = load_sample("asia").project(["smoke", "bronc"]).take(np.arange(50))
+    rows, fewer = table.take(np.arange(40)), table.take(np.arange(39))
+    held, other = table.take(np.arange(40, 50)), table.take(np.arange(41, 50))
+    flipped = Table(held.frame.assign(smoke=held.frame["smoke"].to_numpy()[::-1]), held.domain)
+    assert flipped.frame["smoke"].tolist() != held.frame["smoke"].tolist()
+    unconfirmed = Domain(tuple(replace(a, public=not a.public) for a in table.domain.attributes))
+    pairs = [
+        (rows, held),
+        (fewer, held),
+        (rows, other),
+        (rows, flipped),
+        (rows, None),
+        (held, rows),
+        (rows.with_domain(unconfirmed), held.with_domain(unconfirmed)),
+    ]
+    assert len({fingerprint(*pair) for pair in pairs}) == len(pairs)
+    mark = fingerprint(table.take(np.arange(40)), table.take(np.arange(40, 50)))
+    assert (
+        fingerprint(rows, held) == mark == "027f5b9f062c256ab449057cbbc7e148"
+    )  # as folders hold it from version to version
+    assert is_of(mark, mark)
+    assert not is_of(mark, fingerprint(rows, None))
+    days = Domain.of([AWKWARD["day"], AWKWARD["real"], AWKWARD["clash"]])
+    assert len(fingerprint(Table(pd.DataFrame({"day": [None], "real": [0.5], "clash": [1]}), days), None)) == 32
 
 
 @pytest.mark.parametrize(
