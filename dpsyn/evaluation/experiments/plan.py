@@ -98,7 +98,7 @@ class Cell:
 
     def rows_generator(self) -> np.random.Generator:
         """Decides which n real rows a repeat learns from: the same for all mechanisms, so that they see the same rows."""
-        return np.random.default_rng(np.random.SeedSequence([self.seed, self.repeat, self.n or 0]))
+        return np.random.default_rng([self.seed, self.repeat, self.n or 0])
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,25 @@ def test_mechanisms_learn_from_the_same_rows() -> None:
     for cell in cells:
         assert _some_rows(numbered, cell).frame["a"].tolist() == one
     assert len(set(one)) == 10
+
+
+def test_repeats_learn_from_rows_of_their_own() -> None:
+    """Bars over them show how much rows matter; the same for all mechanisms and values, as above."""
+    numbered = read_table(pd.DataFrame({"a": np.arange(50)}))
+    grids = [small(vary="n", values=(10, 11), repeats=4, seed=seed) for seed in (5, 6)]
+    cells = {(cell.seed, cell.repeat, cell.n): cell for grid in grids for cell in grid.cells()}
+    learned = {asked: frozenset(_some_rows(numbered, cell).frame["a"]) for asked, cell in cells.items()}
+    assert len(learned) == len(set(learned.values())) == 2 * 4 * 2
+    numbers = [
+        replace(cell, seed=seed, repeat=repeat, n=n).rows_generator().random()
+        for cell in list(cells.values())[:1]
+        for seed in (0, 1, 5)
+        for repeat in (0, 1)
+        for n in (None, 1, 5, 10)
+    ]
+    assert len(set(numbers)) == len(numbers)
+    for one, two in combinations([rows for (_, _, n), rows in learned.items() if n == 10], 2):
+        assert len(one & two) < 9  # 2 are the mean, and 9 or 10 come about in one of 2.5e7 pairs
 
 
 def test_a_setting_of_some_mechanisms_varies_for_those() -> None:
