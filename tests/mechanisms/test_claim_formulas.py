@@ -95,6 +95,43 @@ def test_what_histograms_cost_is_added_to_the_rest(config, epsilon):
     assert "histograms" not in "".join(line.label for line in without)
 
 
+@pytest.mark.parametrize("name", ["contingency", "private_sampling", "dp_gan"])
+def test_no_line_before_the_last_has_the_epsilon_of_the_histograms_in_it(name):
+    """Gaussian noise too, where the ε of a line is not worked out but put in."""
+    domain = Domain.of(
+        [
+            Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True),
+            Attribute("b", "truth", (0, 1), public=True),
+        ]
+    )
+    config = replace(config_class(name).as_it_comes(100, "b"), histogram_share=0.3)
+    if name == "private_sampling":
+        config = replace(config, degree=1, rows=1)
+    spec = dpsyn.PrivacySpec(12.0 if name == "private_sampling" else 2.0, 1e-5 if name == "dp_gan" else 0.0)
+    mechanism, (*lines, last) = lines_of(config, spec, domain)
+    whole, spent = mechanism.guarantee.epsilon, mechanism.facts()["epsilon_for_histograms"]
+    assert spent == pytest.approx(0.3 * spec.epsilon)
+    assert last.filled == rf"\varepsilon = {up(whole - spent)} + {up(spent)} = {up(whole)}"
+    assert up(whole - spent) in lines[-1].filled
+    numbers = {found for line in lines for found in re.findall(r"[\d.]+", line.filled)}
+    assert up(whole) not in numbers - {up(1), up(2)}
+
+
+def test_dp_gan_replaces_a_row_or_adds_one():
+    """Which pairs of distributions are told apart, by hand: a replaced row is in two cells of each of eight columns."""
+    for spec, cells in ((BOTH, 16), (ADD_REMOVE, 8)):
+        mechanism, (step, counts, _) = lines_of(dpsyn.DPGAN(steps=30, sampling_rate=0.02, clip_norm=0.25), spec)
+        noise = mechanism.facts()["noise_scale"]
+        first, second = step.filled.split(r",\quad Q' = ")
+        centres = [re.findall(r"N\}\((-?[\d.]+),\\ ([\d.]+)\^2\)", side) for side in (first, second)]
+        moved = [("0", "-0.25"), ("0",)][spec is ADD_REMOVE]
+        assert [[centre for centre, _ in side] for side in centres] == [["0", "0.25"], list(moved)]
+        assert all(float(sigma) == pytest.approx(noise, rel=1e-3) for side in centres for _, sigma in side)
+        assert [side.count("0.02") for side in (first, second)] == [2, 2 * (len(moved) - 1)]
+        assert rf"R = \mathcal{{N}}(\sqrt{{{cells}}}," in counts.filled
+        assert counts.note.endswith("and a replaced one moves two." if cells == 16 else "each of the m columns.")
+
+
 def test_theorem_4_1_decides_where_it_is_smaller():
     config = dpsyn.PrivateSampling(rows=1)
     mechanism = config.calibrate(dpsyn.PrivacySpec(2.0), CUBE, n=10**10)

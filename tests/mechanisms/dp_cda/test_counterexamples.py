@@ -110,6 +110,15 @@ def test_the_misprint_understates_even_without_classes_and_label_noise():
     assert corrected > attained
 
 
+def test_what_the_example_attains_is_no_more_than_it_attains():
+    """An accountant rounds up, and here is said "at least": a ten-thousandth less than on a grid ten times as fine."""
+    shared = {"order_of_mixture": 1, "sigma": 0.809, "clip_norm": 1.0, "class_size": 1797, "rows": 1797, "delta": DELTA}
+    finer = add_remove_epsilon(tolerance=1e-5, **shared)
+    found = dp_cda.refuted_on_one_class()
+    assert finer * (1 - 2e-4) < found["example_attained"] < finer * (1 - 1e-4)
+    assert found["example_published"] == pytest.approx(5.28828, abs=1e-5)
+
+
 @pytest.mark.parametrize(("order", "size", "sigma"), [(1, 179, 1.0), (8, 179, 0.3), (4, 6000, 0.4), (64, 6000, 0.05)])
 def test_the_corrected_bound_is_never_below_the_exact_one(order, size, sigma):
     shared = {"order_of_mixture": order, "sigma": sigma, "rows": size, "delta": DELTA}
