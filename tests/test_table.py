@@ -239,3 +239,37 @@ def test_another_domain_counts_rows_as_a_new_table_does(change: dict[str, Any]) 
 
 def test_a_table_that_is_being_made_has_no_frame_yet() -> None:
     assert not hasattr(object.__new__(Table), "frame")
+
+
+def test_columns_of_one_value_are_told_by_the_domain_or_by_several_rows() -> None:
+    """Brute force over the cells: one bin of several numbers is no single value, and a cell that is empty is one."""
+    frame = pd.DataFrame(
+        {
+            "alone": ["a"] * 3,
+            "same": ["x"] * 3,
+            "other": ["x", "x", "y"],
+            "number": [1.0] * 3,
+            "bin": [1.0, 1.5, 1.0],
+            "empty": pd.Series([None] * 3, dtype=object),
+            "some": pd.Series(["x", None, "x"], dtype=object),
+            "gap": [1.0, np.nan, 1.0],
+        }
+    )
+    letters = {"kind": "categorical", "categories": ("x", "y")}
+    numbers = {"kind": "numeric", "lower": 0, "upper": 8, "bins": 4}
+    table = Table(
+        frame,
+        Domain.of(
+            [
+                Attribute("alone", "categorical", categories=("a",)),
+                *(Attribute(name, **letters) for name in ("same", "other")),
+                *(Attribute(name, **numbers) for name in ("number", "bin")),
+                *(Attribute(name, missing=True, **letters) for name in ("empty", "some")),
+                Attribute("gap", missing=True, **numbers),
+            ]
+        ),
+    )
+    assert table.single_valued == [name for name in frame if len(set(frame[name].astype(str))) == 1]
+    assert table.single_valued == ["alone", "same", "number", "empty"]
+    assert table.take(np.array([1])).single_valued == ["alone"]  # of one row nothing can be told
+    assert table.take(np.array([], dtype=np.int64)).single_valued == ["alone"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables, table_error
 from dpsyn.mechanisms.private_sampling import _reduced_space
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.table import Table
 from tests.conftest import categories
 
@@ -136,3 +138,25 @@ def test_noise_on_a_table_that_may_be_chosen_is_that_of_all_pairs():
     cells = np.mean([sizes[i] * sizes[j] for i, j in combinations(range(30), 2)])
     of_cell = np.sqrt(2 / np.pi) * mechanism.scale_with(1 / 200)
     assert noise_on_tables(mechanism) == (2, pytest.approx(cells * of_cell / 20_000))
+
+
+NUMBERED = {"private_sampling", "dp_cda", "dp_mix", "local_perturbation", "random_projection"}
+"""Mechanisms that have to be told how many rows to make where n is a secret."""
+
+
+@pytest.mark.parametrize("rows", [None, 2])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_how_many_rows_a_run_will_make_is_said_where_it_is_no_secret(name, rows):
+    """Under add/remove n is one: then a number stands there only where somebody chose it."""
+    domain, n = dpsyn.load_sample("asia").domain, 20_000
+    config = replace(config_class(name).as_it_comes(n, "bronc"), rows=rows, **({"size": 1000} if name == "dp_mix" else {}))
+    for neighbouring in ("replace_one", "add_remove"):
+        if rows is None and name in NUMBERED and (neighbouring == "add_remove" or name == "private_sampling"):
+            continue
+        spec = dpsyn.PrivacySpec(8.0, 0.0 if name == "private_sampling" else 1e-5, neighbouring)
+        (kind, sentence), *_ = expectations(config.calibrate(spec, domain, n=n))
+        assert kind == "caption"
+        if rows or neighbouring == "replace_one":
+            assert sentence == f"The run will make {rows or n:,} rows."
+        else:
+            assert sentence == "The run will make as many rows as there are by a private estimate."

@@ -533,6 +533,18 @@ def test_keys_are_equal_exactly_where_the_rows_are(sizes: list[int], seed: int) 
     assert len(np.unique(keys, axis=1).T) == len(np.unique(codes, axis=1).T)
 
 
+def test_a_key_holds_columns_as_long_as_all_their_codes_differ_in_it() -> None:
+    """Twelve columns of 2^20 codes: every row with one bit has a key of its own, three columns in each of four integers."""
+    codes = np.zeros((12, 241), dtype=np.int32)
+    for j in range(240):
+        codes[j // 20, j] = 1 << j % 20
+    keys = packed(list(codes), [2**20] * 12)
+    assert len(keys) == 4
+    for number, key in enumerate(keys):
+        expected = [sum(int(codes[3 * number + i, j]) << 20 * (2 - i) for i in range(3)) for j in range(241)]
+        assert key.tolist() == expected
+
+
 def test_rows_that_do_not_fit_into_memory_are_spilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     rows = np.random.default_rng(0).integers(0, 2**40, 750_000).repeat(2)
