@@ -450,7 +450,7 @@ def count_rows(keys: Iterator[Sequence[Any]], memory_limit: str) -> RowCounts:
                 f"temporary files ({reason}); allow more memory, or choose fewer columns"
             ) from error
     rows, distinct, largest = found if found is not None else (0, 0, 0)
-    return RowCounts(int(rows), int(distinct), int(largest))
+    return RowCounts(int(rows or 0), int(distinct), int(largest or 0))  # of no rows there is no sum
 
 
 def _as_batch(keys: Sequence[Any]) -> Any:

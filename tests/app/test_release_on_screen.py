@@ -1,4 +1,4 @@
-"""What a release shows of its claim: formulas and the budget are of its settings, and these were checked or are not shown."""
+"""What a release shows of its claim: formulas and budget are of its settings, and are shown where these were checked."""
 
 from __future__ import annotations
 
@@ -30,4 +30,6 @@ def test_formulas_and_the_budget_are_shown_where_the_claim_was_checked(status: s
     assert not app.exception
     shown = ["What is guaranteed", "Source and assumptions", "Formulas, with the numbers filled in"]
     assert [one.label for one in app.expander] == shown[: 3 if status == "proven" else 2]
-    assert len(app.expander[0].children) == (4 if status == "proven" else 2)  # with the formulas and the picture of the budget
+    assert len(app.expander[0].children) == (
+        4 if status == "proven" else 2
+    )  # with the formulas and the picture of the budget

@@ -599,6 +599,20 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
             file_statistics(path, progress=change)
 
 
+@pytest.mark.parametrize("cell", ["{},5", "+{}"], ids=["halves", "whole numbers"])
+def test_a_file_that_no_longer_holds_the_numbers_of_a_long_column_is_refused(cell: str, tmp_path: Path) -> None:
+    """More texts than are kept, so that they are read again, and counted anew where whole numbers may be identifiers."""
+    path, lines = tmp_path / "x.csv", [f"{cell.format(i)};1\n" for i in range(12_000)]
+    path.write_text("x;y\n" + "".join(lines))
+
+    def change(step: str, share: float) -> None:
+        if step == "reading the columns":
+            path.write_text("x;y\napple;1\n" + "".join(lines[1:]))
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        file_statistics(path, progress=change)
+
+
 @given(
     st.lists(
         st.one_of(
