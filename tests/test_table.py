@@ -271,5 +271,6 @@ def test_columns_of_one_value_are_told_by_the_domain_or_by_several_rows() -> Non
     )
     assert table.single_valued == [name for name in frame if len(set(frame[name].astype(str))) == 1]
     assert table.single_valued == ["alone", "same", "number", "empty"]
+    assert table.take(np.array([0, 2])).single_valued == ["alone", "same", "number", "bin", "empty", "some", "gap"]
     assert table.take(np.array([1])).single_valued == ["alone"]  # of one row nothing can be told
     assert table.take(np.array([], dtype=np.int64)).single_valued == ["alone"]
