@@ -60,6 +60,7 @@ class Mutant:
         what: the statement with what is changed in it, as ⟦before → after⟧; with the others it names the fault.
         line: where the statement begins.
         source: the whole file with the fault.
+        guard: the test that notices it, where it is not among the quick ones that reach the statement.
     """
 
     path: str
@@ -67,6 +68,7 @@ class Mutant:
     what: str
     line: int
     source: str
+    guard: str = ""
 
     @property
     def name(self) -> str:

@@ -27,6 +27,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,16 @@ def table(name: str) -> dict[str, Any]:
 
 
 def written_faults() -> list[Mutant]:
-    """The faults of ``faults.toml``; each names a piece of a file that is there once, and what to put in its place."""
+    """The faults of ``faults.toml``; each names a piece of a file that is there once, and what to put in its place, and some
+    the test that notices them."""
     found = []
     for fault in table("faults.toml")["fault"]:
         source = source_of(fault["file"])
         if source.count(fault["old"]) != 1:
             raise LookupError(f"{fault['what']}: there are {source.count(fault['old'])} places like this in {fault['file']}")
         line = source[: source.index(fault["old"])].count("\n") + 1
-        found.append(Mutant(fault["file"], "fault", fault["what"], line, source.replace(fault["old"], fault["new"])))
+        text, guard = source.replace(fault["old"], fault["new"]), fault.get("guard", "")
+        found.append(Mutant(fault["file"], "fault", fault["what"], line, text, guard))
     return found
 
 
@@ -67,7 +70,7 @@ def all_mutants() -> list[Mutant]:
     for one in [*written_faults(), *made]:
         seen[one.name] += 1
         again = f" (#{seen[one.name]})" if seen[one.name] > 1 else ""
-        found.append(Mutant(one.path, one.where, one.what + again, one.line, one.source))
+        found.append(replace(one, what=one.what + again))
     return found
 
 
@@ -248,9 +251,10 @@ class Hunt:
         found = {name for _, where, at in here for name in self.reached_by.get((mutant.path, where, at), ())}
         same, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
         rank = {name: at for at, name in reversed(list(enumerate([before, *same, *near])))}
-        first = self._in_time(sorted(found & items.keys() & rank.keys(), key=rank.__getitem__))
-        left = found & items.keys() - set(first)
-        return [*first, *self._in_time(sorted(left, key=lambda name: self.reach[name]["seconds"]))]
+        guards = [name for name in items if mutant.guard and name.partition("[")[0] == mutant.guard]
+        first = self._in_time(sorted(found & items.keys() & rank.keys() - set(guards), key=rank.__getitem__))
+        left = found & items.keys() - {*guards, *first}
+        return [*guards, *first, *self._in_time(sorted(left, key=lambda name: self.reach[name]["seconds"]))]
 
     def _in_time(self, names: list[str]) -> list[str]:
         spent = itertools.accumulate(self.reach[name]["seconds"] for name in names)
@@ -349,6 +353,7 @@ def main() -> int:
             "no:cacheprovider",
             *left_out,
             *(options.tests or asked["paths"]),
+            *sorted({one.guard for one in written_faults()} - {""}),
         ],
         plugins=[hunt],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.exchange import source_of
+from tests.mutants.exchange import ROOT, source_of
 from tests.mutants.mutate import mutants
 from tests.mutants.run import all_mutants, reasons, table, written_faults
 
@@ -14,6 +14,8 @@ def test_every_written_fault_is_one_and_has_its_place() -> None:
         compile(fault.source, fault.path, "exec")
         assert fault.source != source_of(fault.path)
         assert fault.path in table("lines.toml")["lines"]
+        file, _, test = fault.guard.partition("::")
+        assert not fault.guard or f"def {test}(" in (ROOT / file).read_text()
 
 
 def test_every_line_has_its_place_and_every_fault_that_is_excused_exists() -> None:
