@@ -27,6 +27,7 @@ _ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
 # And arrows and signs that it makes of pairs of characters that stand alone.
 _SIGN = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 _JOINER = "\N{WORD JOINER}"
+_LONGEST = 3_000
 _PART = re.compile(r"[^;\t]+")
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 # In a heading alone: what a reader would leave out.
@@ -53,8 +54,10 @@ _OF_EVERY_OBJECT = frozenset(
 
 
 def plain(text: object) -> str:
-    """One line without control characters; a visible mark stands for each of them."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", str(text)).strip())
+    """One line without control characters; a visible mark stands for each of them. A very long one is cut short."""
+    shown = str(text)
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", shown).strip())
 
 
 def markdown(text: object) -> str:

@@ -93,6 +93,12 @@ def test_numbers_and_other_text_stay(value):
     assert escape.cell(value) == value
 
 
+@pytest.mark.parametrize("write", [escape.plain, escape.markdown, escape.chart])
+def test_very_long_text_is_shown_cut_short(write):
+    assert write("x" * 3_000_000) == "x" * 3_000 + "…"
+    assert write("x" * 3_000) == "x" * 3_000
+
+
 def test_csv_guards_text_and_headings_alone():
     rows = pd.DataFrame(
         {"=x": ["=1+1", "-5", "b", None], "n": [-1, 2, 3, -4], "c": pd.Categorical(["@a", "b", "b", "@a"])}, dtype=None

@@ -53,9 +53,9 @@ _TABLES_OF_QUERIES = 40
 """Sets of columns that range queries look at where an engine counts: as many as it counts in one reading."""
 _DRAWN_FOR_TESTS = 0.25
 _ABOUT_DRAWN = (
-    "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies, columns of "
-    "very many values and the fresh real sample are of {rows:,} rows that it drew, which the mechanism has seen too; range "
-    "queries look at {queries} sets of columns at most"
+    "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies and "
+    "columns of very many values are of {rows:,} rows that it drew, which the mechanism has seen too, and how far a fresh real "
+    "sample is off is estimated from these; range queries look at {queries} sets of columns at most"
 )
 
 

@@ -34,6 +34,7 @@ FORMAT, VERSION = "dpsyn runs", 1
 FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
 _MOST_NAMED = 50
 """Wrong entries of a list that are named; the others are counted."""
+_LONGEST_NAME = 1_000
 
 
 class _Measured(TypedDict):
@@ -122,9 +123,11 @@ def _in_utc(when: datetime) -> str:
 
 def _check(made: MadeRelease | Experiment) -> None:
     """What both have."""
-    found = {
-        name: checks.text(name, getattr(made, name), "a text in Unicode") for name in ("name", "dataset", "fingerprint")
-    }
+    why = f"a text in Unicode, of {_LONGEST_NAME:,} characters at most"
+    found = {name: checks.text(name, getattr(made, name), why) for name in ("name", "dataset", "fingerprint")}
+    for name, value in found.items():
+        if len(value) > _LONGEST_NAME:
+            raise ParameterError(name, value, why)
     found |= {"when": _moment("when", made.when), "key": checks.file_name("key", made.key)}
     for name, value in {**found, "number": checks.whole("number", made.number, 0)}.items():
         object.__setattr__(made, name, value)

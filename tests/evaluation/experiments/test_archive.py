@@ -506,6 +506,7 @@ def check_the_old_ones(found: Archive) -> None:
     ("field", "wrong"),
     [
         *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1, "\ud800")),
+        *((field, "x" * 1_001) for field in ("name", "dataset", "fingerprint")),
         *(("when", wrong) for wrong in ("", "yesterday", "2026-01-31")),
         *(("key", wrong) for wrong in UNNAMEABLE),
         *(("number", wrong) for wrong in (None, "x", math.nan, -1)),
@@ -538,6 +539,7 @@ def test_what_a_release_holds_is_plain_and_only_a_demonstration_has_a_seed() -> 
     ("field", "wrong"),
     [
         *((field, wrong) for field in ("name", "dataset", "fingerprint", "when", "key") for wrong in (None, 1, "\ud800")),
+        *((field, "x" * 1_001) for field in ("name", "dataset", "fingerprint")),
         *(("when", wrong) for wrong in ("", "yesterday", "2026-01-31")),
         *(("key", wrong) for wrong in UNNAMEABLE),
         *(("number", wrong) for wrong in (None, "x", math.nan, -1)),
