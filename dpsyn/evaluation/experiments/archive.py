@@ -125,9 +125,9 @@ def _check(made: MadeRelease | Experiment) -> None:
     """What both have."""
     why = f"a text in Unicode, of {_LONGEST_NAME:,} characters at most"
     found = {name: checks.text(name, getattr(made, name), why) for name in ("name", "dataset", "fingerprint")}
-    for name, value in found.items():
-        if len(value) > _LONGEST_NAME:
-            raise ParameterError(name, value, why)
+    for name, text in found.items():
+        if len(text) > _LONGEST_NAME:
+            raise ParameterError(name, text, why)
     found |= {"when": _moment("when", made.when), "key": checks.file_name("key", made.key)}
     for name, value in {**found, "number": checks.whole("number", made.number, 0)}.items():
         object.__setattr__(made, name, value)
