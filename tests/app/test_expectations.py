@@ -17,6 +17,7 @@ from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables, table_error
 from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.notation import number
 from dpsyn.table import Table
 from tests.conftest import categories
 
@@ -60,10 +61,12 @@ def test_a_warning_of_one_column_names_no_remedy_that_it_has_not():
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-@pytest.mark.parametrize("statistics", ["walsh", "contingency", "conjunctions"])
-def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, noise):
+@pytest.mark.parametrize(
+    ("statistics", "sizes"),
+    [("walsh", (2, 2, 2)), ("contingency", (2, 3, 4)), ("conjunctions", (2, 3, 4)), ("conjunctions", (2, 2, 2))],
+)
+def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, sizes, noise):
     """Every table's cells, solved from drawn noise, against the formula (which takes noise for normal)."""
-    sizes = (2, 2, 2) if statistics == "walsh" else (2, 3, 4)
     domain = Domain(
         tuple(Attribute(f"c{i}", "categorical", tuple(map(str, range(k))), public=True) for i, k in enumerate(sizes))
     )
@@ -88,6 +91,17 @@ def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, 
     degree, total = noise_on_tables(mechanism)
     assert degree == 2
     assert total == pytest.approx(np.mean(found), rel=0.03)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 3, 4)])
+def test_the_noise_that_is_named_is_the_largest_that_goes_on_an_average(sizes, noise):
+    mechanism = calibrated(100, domain=categories(*sizes), degree=2, noise=noise, allocation="by_size")
+    scales = mechanism.scales[: mechanism.statistic_count]
+    largest = scales.max() * (1 if noise == "gaussian" else np.sqrt(2)) * mechanism.statistics.unit / 100
+    less = "or less " if scales.min() < scales.max() else ""
+    said = " ".join(sentence for _, sentence in expectations(mechanism))
+    assert f"Noise of standard deviation {number(largest)} {less}goes on each" in said
 
 
 def sampling(sizes, **options):

@@ -63,6 +63,8 @@ def test_a_release_is_for_publication_if_its_claim_is_proven(status: Status, mon
 def test_names_and_lists_of_releases_round_up_and_say_what_was_read_from_a_file() -> None:
     context = {"title": "MWEM", "table": TABLE, "seed": None, "seconds": 1.0, "fingerprint": ""}
     assert _release_of(context, release_of(), 1).name == "MWEM · ε = 1.01"
+    assert _release_of(context, release_of("published_but_wrong"), 1).name == "MWEM · no guarantee"
+    assert _release_of(context, replace(release_of(), seeded=True), 1).name == "MWEM · ε = 1.01 · demonstration"
     line = releases._line(made(release_of()))
     assert (line["ε"], line["δ"], line["Status"]) == ("1.001", "1.01 × 10⁻⁵", "proven")
     assert releases._line(made(release_of("proven", FROM_A_FILE)))["Status"] == "proven, read from a file"

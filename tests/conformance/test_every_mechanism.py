@@ -274,6 +274,16 @@ def test_a_huge_epsilon_brings_back_the_marginals_and_their_dependence(name):
 
 
 @each
+def test_rows_come_in_random_order(name):
+    """Neighbours are no more alike than any two rows, in whatever order rows are made: of a class, or of the domain."""
+    rows = run(replace(CASES[name].config, rows=400), CASES[name].faithful_spec).rows
+    for column in TABLE.domain.encode(rows).T:
+        if np.ptp(column):
+            assert abs(np.corrcoef(column[:-1], column[1:])[0, 1]) < 5 / np.sqrt(400)
+            assert abs(np.corrcoef(column, np.arange(400))[0, 1]) < 5 / np.sqrt(400)
+
+
+@each
 def test_a_release_without_empty_cells_says_so(name):
     case = CASES[name]
     domain = TABLE.domain.replace("dose", missing=True)

@@ -191,6 +191,21 @@ def test_a_number_can_become_categories_and_back(full):
     assert (back["age"].kind, back["age"].lower, back["age"].upper, back["age"].integer) == ("numeric", 18, 75, True)
 
 
+@pytest.mark.parametrize("column", ["who", "age", "born", "score"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_whether_cells_may_be_empty_is_what_the_line_says(full, column, missing):
+    domain = edited_domain(edit(full, column, missing=missing), full, full.domain)
+    assert [a.missing for a in domain.attributes] == [
+        missing if a.name == column else a.missing for a in full.domain.attributes
+    ]
+
+
+def test_numbers_that_are_typed_as_categories_are_those_of_the_data():
+    full = read_table(pd.DataFrame({"score": np.arange(40) / 2, "x": ["a", "b"] * 20}))
+    lines = edit(full, "score", kind="categorical", categories=["1.5", "4.0", "other"])
+    assert edited_domain(lines, full, full.domain)["score"].categories == (1.5, 4.0, "other")
+
+
 def test_a_date_can_become_categories_and_back():
     full = read_table(b"born,x\n2001-02-03T10:00,a\n1999-12-31,b\n,a\n1999-12-31T23:59,b\n")
     domain = edited_domain(edit(full, "born", kind="categorical"), full, full.domain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -206,6 +207,7 @@ def test_that_no_cell_passed_is_said_of_the_release():
         said = of_release(release, DOMAIN)
         assert len(said) == told
         assert not told or "each column is drawn by itself" in said[0]
+        assert of_release(replace(release, diagnostics={}), DOMAIN) == []  # of one that was kept nothing is known
 
 
 def test_all_cells_are_one_table_with_exact_counts():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,15 @@ def test_only_classes_of_which_rows_were_asked_for_are_missed() -> None:
         mechanism = dpsyn.DPCDA("income", rows=rows).calibrate(dpsyn.PrivacySpec(5.0, 1e-5), DOMAIN, TABLE.n)
         found = of_release(mechanism(np.random.default_rng(1), few), DOMAIN)
         assert [sentence[:32] for sentence in found] == said
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0.5, 1.5), (False, True), ("0", "1")])
+def test_classes_that_are_no_texts_are_missed_only_where_they_are_absent(classes: tuple[Any, Any]) -> None:
+    domain = DOMAIN.replace("income", categories=classes)
+    release: Any = SimpleNamespace(mechanism="dp_cda", settings={"target": "income"})
+    for there, said in ((classes, []), (classes[1:], [f"No row of the class {classes[0]}: by"])):
+        release.rows = pd.DataFrame({"income": list(there) * 3})
+        assert [sentence.partition(" the private")[0] for sentence in of_release(release, domain)] == said
 
 
 def test_nobody_has_to_ask_for_it() -> None:

@@ -6,12 +6,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dual_query import mechanism
 from dpsyn.mechanisms.dual_query.best_response import best_response
-from dpsyn.mechanisms.dual_query.mechanism import _literals
+from dpsyn.mechanisms.dual_query.mechanism import Records, _literals
 from tests.conformance.neighbours import Call, Exact
 
 ASIA = dpsyn.load_sample("asia")
@@ -148,3 +149,12 @@ def test_too_many_queries_are_refused():
             continue
         with pytest.raises(ParameterError, match="tables of two columns"):
             dpsyn.DualQuery().calibrate(dpsyn.PrivacySpec(1.0), wide, 100)
+
+
+def test_which_rows_come_once_more_than_others_is_drawn_evenly():
+    """Any two of four are as likely as any other two."""
+    records, random = Records(np.arange(4, dtype=np.int32)[:, None], 6.0), np.random.default_rng(0)
+    counts = np.array([np.bincount(records.codes(6, random)[:, 0], minlength=4) for _ in range(400)])
+    assert np.sort(counts).tolist() == [[1, 1, 2, 2]] * 400
+    pairs = np.bincount((counts == 2) @ [1, 2, 4, 8], minlength=16)
+    assert chisquare(pairs[[3, 5, 6, 9, 10, 12]]).pvalue > 1e-4

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, _merging, expectations, merged_tables
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, _fit, _merging, expectations, merged_tables
 from dpsyn.mechanisms.noisy_reweighting._merging import MERGED, MergingMechanism
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, cells_of
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables, groups_of, merges, split_pairs
@@ -21,7 +21,7 @@ from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
-from tests.conformance.neighbours import Deaf, Exact, neighbours, spent
+from tests.conformance.neighbours import Deaf, Exact, called, neighbours, spent
 from tests.conftest import categories
 
 SIZES = (3, 2, 4)
@@ -275,6 +275,20 @@ def test_a_release_is_a_table_like_the_rows_and_its_record_holds(neighbouring: A
     assert verify(mechanism(None, table).record()).holds
     assert "1 wider table follows with rare codes merged" in expectations.of_run(mechanism)[0][1]
     assert expectations.seconds(mechanism) > 0
+
+
+def test_rows_are_repaired_to_cells_that_are_spread_inside_their_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rare codes are of one group: their rows of the wide table are a product, whatever few points hold by chance."""
+    targets: list[np.ndarray] = []
+    repaired = _fit.repaired_rows
+    monkeypatch.setattr(_fit, "repaired_rows", lambda *given, **more: targets.append(given[3]) or repaired(*given, **more))
+    table = wide_table()
+    mechanism = mechanism_of(table, dpsyn.PrivacySpec(1.0, 1e-5), reduced_space="marginals", reduced_space_size=400)
+    called(Exact(), mechanism, table)
+    (cells,) = targets
+    block = np.delete(cells[-1600:].reshape(40, 40), [0, 5, 9], axis=0)
+    assert block.sum() > 0.01
+    np.testing.assert_allclose(block, np.outer(block.sum(axis=1), block.sum(axis=0)) / block.sum(), atol=1e-12)
 
 
 def columns_of_numbers() -> Iterator[dpsyn.Attribute]:

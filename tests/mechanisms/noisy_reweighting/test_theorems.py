@@ -302,3 +302,12 @@ def test_gaussian_noise_needs_delta() -> None:
 def test_datasets_carry_the_sizes_that_families_need() -> None:
     assert contingency_family(CAR.sizes or (), 2).size == 267 + 1
     assert contingency_family(ASIA.sizes or (), 1).size == 17
+
+
+@pytest.mark.parametrize(("gamma", "number"), [(0.24, "± 0."), (0.25, "no promise"), (0.3, "no promise")])
+def test_no_error_is_named_where_the_failure_probability_is_none_of_the_theorems(gamma: float, number: str) -> None:
+    """At α = 1/2 nothing is promised, and the smallest error that could be is named: not from γ = 1/4 on."""
+    setting = replace(walsh_setting("ASIA", 2, 10.0, log_rows=math.log(20000)), accuracy=0.5, failure_probability=gamma)
+    headline = noisy_reweighting_verdict(setting).headline
+    assert headline.number.startswith(number)
+    assert ("A theorem would promise" in headline.sentence) == (gamma < 0.25)

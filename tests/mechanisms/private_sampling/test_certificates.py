@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -225,3 +226,18 @@ def test_suggested_boxes_fit_and_none_is_missing(epsilon: float, rows: int, floo
         assert bounded_ratio_epsilon(rows=rows, floor=box[0], ceiling=box[1]) <= epsilon
         printed = float(f"{box[0]:.4g}"), float(f"{box[1]:.4g}")
         assert printed == box
+
+
+@pytest.mark.parametrize(
+    ("ratio", "floor", "ceiling", "expected"),
+    [
+        (math.exp(2), 0.3, 5.0, (0.3, 2.216)),  # 0.3 · 7.38906 = 2.21672
+        (math.exp(2), 0.1, 2.0, (0.2707, 2.0)),  # a ceiling of 0.739 is none; 2/7.38906 = 0.27067
+        (3.213, 0.4, 1.9, (0.476, 1.529)),  # neither 1.285, which is below 1 + 0.4, nor a floor of 0.591
+        (3.0, 0.4, 1.9, None),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 7])
+def test_a_suggested_box_by_hand(ratio: float, floor: float, ceiling: float, expected: Any, rows: int) -> None:
+    """The ceiling goes down if that is enough, else the floor up, else both move; four digits, to the safe side."""
+    assert box_for(epsilon=rows * math.log(ratio), rows=rows, floor=floor, ceiling=ceiling) == expected

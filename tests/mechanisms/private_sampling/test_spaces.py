@@ -19,6 +19,7 @@ from dpsyn.mechanisms.private_sampling._reduced_space import (
     default_draws,
     draw_once,
     draw_space,
+    failure_threshold,
     norm_comparison,
     safe_draws,
     space_size,
@@ -163,6 +164,29 @@ def test_safe_draws_do_not_fail(sizes: tuple[int, ...]) -> None:
     size = SpaceSize(sizes, 2, basis.dimension, safe_draws(sizes, 2), whole=False)
     for seed in range(50):
         assert draw_space(size, np.random.default_rng(seed)).redraws == 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "comparison", "dimension"), [((2,) * 6, math.e**2, 22), ((3,) * 4, 8.0, 33), ((2, 3), math.e * 8**0.5, 6)]
+)
+def test_safe_draws_are_the_fewest_that_the_chernoff_bound_allows(
+    sizes: tuple[int, ...], comparison: float, dimension: int
+) -> None:
+    """The least eigenvalue of W Wᵀ/m is below t, the threshold's square, with probability C·(e^{t-1}/t^t)^{m/C} at most."""
+    t, m = 1 / (2 * comparison) ** 2, safe_draws(sizes, 2)
+    assert failure_threshold(sizes, 2, m) ** 2 / m == pytest.approx(t)
+    fails = [dimension * (math.exp(t - 1) / t**t) ** (count / dimension) for count in (m - 1, m)]
+    assert fails[1] <= 1e-6 < fails[0]
+
+
+def test_default_draws_leave_no_cell_of_the_largest_table_empty() -> None:
+    sizes = (2, 200, 3)
+    dimension = 1 + (1 + 199 + 2) + (199 + 2 + 398)
+    draws = default_draws(sizes, 2)
+    assert draws == math.ceil(600 * (math.log(dimension) + 7))
+    assert dimension * math.exp(-draws / 600) < 1e-3
+    assert default_draws((2, 2, 2), 2) == 2000
+    assert default_draws((2,) * 60, 2) == 4 * (1 + 60 + 60 * 59 // 2)
 
 
 @pytest.mark.parametrize(

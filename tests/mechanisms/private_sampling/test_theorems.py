@@ -16,13 +16,16 @@ from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon
 from dpsyn.mechanisms.private_sampling.theorems import (
     bounded_ratio,
     conditions,
+    of_release,
     privacy_condition,
     private_sampling_verdict,
     stability,
     theorem_4_1,
+    verdict,
 )
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.theory.conditions import Condition, Remedy
+from tests.conftest import binary_table
 
 LN2 = math.log(2)
 ASIA = PrivateSamplingSetting(p=8, log_n=math.log(20000), log_max_frequency=math.log(0.2904), epsilon=1.0)
@@ -320,3 +323,14 @@ def test_theorem_4_1_certifies_where_every_column_is_a_bit_alone(values: tuple[s
     else:
         with pytest.raises(CalibrationError, match=r"certifies ε = 1\.20"):
             config.calibrate(PrivacySpec(1.0), domain, n=10**7)
+
+
+@pytest.mark.parametrize(("m", "drawn"), [(None, False), (40, True)])
+def test_a_release_that_drew_points_is_judged_by_how_many_and_another_is_not(m: int | None, drawn: bool) -> None:
+    table = binary_table(6, 50)
+    mechanism = dpsyn.PrivateSampling(rows=2, reduced_space_size=m).calibrate(PrivacySpec(9.0), table.domain, table.n)
+    spec, asked, _ = of_release(mechanism.facts(), table.frame.head(2), table.statistics(), table.frame)
+    found = {condition.key for condition in verdict(table.statistics(), spec, **asked).conditions}
+    assert ("m_lower" in found, "m_upper" in found) == (drawn, drawn)
+    assert asked["whole_domain"] is not drawn
+    assert asked["reduced_space_size"] == (40 if drawn else 64)

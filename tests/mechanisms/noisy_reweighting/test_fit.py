@@ -1,0 +1,63 @@
+"""From a fitted density to rows: which points it has, what they weigh, and how rows are drawn of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.noisy_reweighting import _fit
+from dpsyn.mechanisms.noisy_reweighting._fit import Fitted
+from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums
+from dpsyn.table import Table
+from tests.conftest import categories
+
+SPEC = dpsyn.PrivacySpec(1.0, 1e-5)
+
+
+def fitted(public: list[list[int]], sizes: tuple[int, ...], spread: float, **settings: Any) -> Fitted:
+    """To even sums with noise of this spread, on these public rows."""
+    domain = categories(*sizes)
+    rows = Table(domain.decode(np.array(public, dtype=np.int32), np.random.default_rng(0)), domain, "public")
+    config = dpsyn.NoisyReweighting(reduced_space="public", public=rows, degree=1, **settings)
+    mechanism: Any = config.calibrate(SPEC, domain, 100)
+    family = mechanism.statistics
+    even = np.concatenate([np.full(group.stop - group.start, 100 / (group.stop - group.start)) for group in family.groups])
+    noisy = NoisySums(family, even, np.full(family.count, spread), 100)
+    return _fit.fit(mechanism.plan, noisy, None, np.random.default_rng(1), no_progress)
+
+
+def test_of_more_public_rows_than_points_any_are_taken() -> None:
+    """60 of 200, of which half have the first code: a hypergeometric number with mean 30 and deviation 3.2."""
+    found = fitted([[row // 100, row] for row in range(200)], (2, 200), 1.0, reduced_space_size=60)
+    assert found.codes is not None
+    assert len(np.unique(found.codes[:, 1])) == 60
+    assert 15 < (found.codes[:, 0] == 0).sum() < 45
+
+
+@pytest.mark.parametrize("objective", ["max_entropy", "least_squares"])
+def test_a_point_that_is_there_three_times_weighs_three_times_as_much(objective: Any) -> None:
+    found = fitted([[2], [0], [2], [2]], (4,), 1e9, objective=objective)
+    assert found.codes is not None
+    assert found.codes.ravel().tolist() == [0, 2]
+    assert found.density == pytest.approx([0.25, 0.75], abs=1e-6)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_independent_rows_follow_a_density_that_does_not_quite_add_up(listed: bool) -> None:
+    """0, 1/4, 1/4 and 0: below a half of what there is the second point, from a half on the third, never another."""
+
+    class Told:
+        def random(self, count: int) -> np.ndarray:
+            return np.array([0.0, 0.25, 0.4999, 0.5, 0.75, np.nextafter(1, 0)])[:count]
+
+    plan: Any = SimpleNamespace(config=dpsyn.NoisyReweighting(rounding="independent"))
+    codes = np.array([[3], [2], [1], [0]], dtype=np.int32) if listed else None
+    law = Fitted(codes, np.array([0.0, 0.25, 0.25, 0.0]), np.zeros(0), (), np.zeros(0), None)
+    generator: Any = Told()
+    rows = _fit.drawn_codes(plan, law, (4,), 6, generator)
+    assert rows.ravel().tolist() == ([2, 2, 2, 1, 1, 1] if listed else [1, 1, 1, 2, 2, 2])
