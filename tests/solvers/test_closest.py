@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,3 +84,20 @@ def test_clarabel_helps_where_newton_alone_does_not_arrive(monkeypatch: pytest.M
     helped = closest_to_uniform(problem, shrinkage)
     assert helped.solver == "clarabel + newton"
     assert helped.ratio == pytest.approx(alone.ratio, abs=1e-7)
+
+
+def test_a_solution_is_optimal_by_its_gap_and_its_residual() -> None:
+    found = closest_to_uniform(problem_on_domain(SIZES, 2, random_codes(SIZES, 60, 1), 0.2, 2.5), 0.9)
+    assert found.status == "optimal"
+    assert replace(found, residual=1e-6).status == "feasible"
+    assert replace(found, dual_bound=found.objective - 1e-3).status == "feasible"
+
+
+def test_a_start_of_clarabel_that_does_not_arrive_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_on_domain(SIZES, 2, np.zeros((10, 4), dtype=np.int32), 0.25, 2.0)
+    asked: list[bool] = []
+    none = np.zeros(len(problem.target))
+    monkeypatch.setattr(module, "clarabel", lambda *_: asked.append(True) or (np.ones(24), none, 1))
+    with pytest.raises(SolverError, match="residual"):
+        closest_to_uniform(problem, 0.0)
+    assert asked == [True]

@@ -79,3 +79,12 @@ def test_rows_of_noisy_tables_leave_room_for_sums_in_64_bits() -> None:
         tables = NoisyTables()
         tables.add((0,), np.array(counts), 1.0)
         assert tables.rows == rows
+
+
+def test_a_table_by_itself_by_hand() -> None:
+    """What lacks to the sum is spread evenly, and of all tables without negative counts it is the nearest."""
+    found = agreeing({(0,): np.array([60.0, 20.0, 10.0])}, {(0,): 1.0}, (3,), 99.0, [])
+    assert found[0,].tolist() == [63.0, 23.0, 13.0]
+    tables = NoisyTables()
+    tables.add((0,), np.array([60.0, 50.0, -10.0]), 1.0)
+    assert consistent(tables, (3,), 100.0)[0,] == pytest.approx([55.0, 45.0, 0.0])  # not in proportion: 54.5 and 45.5

@@ -9,7 +9,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import DenseFunctions, PointTables, WholeDomain
-from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
+from dpsyn.solvers.max_entropy import _trust, max_entropy, max_entropy_step
 
 
 def problem(sizes=(2, 3, 4), spread=0.01, seed=0):
@@ -59,6 +59,10 @@ def test_the_gap_bounds_how_far_any_multipliers_are_from_the_optimum():
 
     excess = primal(rough) - primal(best)
     assert 0 < excess <= rough.gap * (1 + 1e-3) + 1e-6
+    # It is what the primal is above the dual at these multipliers.
+    logs = family.matrix(points).T @ rough.multipliers
+    dual = rough.multipliers @ target - np.log(np.exp(logs).mean()) - 10 * ((spread * rough.multipliers) ** 2).sum()
+    assert rough.gap == pytest.approx(primal(rough) - dual, rel=1e-3)
 
 
 def test_newton_and_lbfgs_find_the_same_density():
@@ -131,6 +135,33 @@ def test_statistics_that_matter_little_are_followed_little():
     spread = np.where(np.arange(family.count) < 6, 1e-4, 0.1)
     fit = max_entropy_step(DenseFunctions(family.matrix(points)), exact, spread, 1.0)
     assert np.abs(fit.statistics - exact)[:6].max() < 1e-3
+    assert fit.misfit == pytest.approx((((family.matrix(points) @ fit.density - exact) / spread) ** 2).mean())
+
+
+def test_a_group_that_is_missed_is_followed_by_the_square_up_to_four_times_its_noise():
+    """Of 1,000 statistics each, missed by r times their noise: r² where r is 1, 2 or 3, and 4·r for 8 and 20."""
+    by, count = np.array([1.0, 2.0, 3.0, 8.0, 20.0]), 1000
+    spread = np.full(5 * count, 0.01)
+    target = 0.5 + spread * np.repeat(by, count) * np.resize([1, -1], 5 * count)
+    space = DenseFunctions(np.tile([0.0, 1.0], (5 * count, 1)))
+    found = _trust(space, np.zeros(5 * count), target, spread, np.arange(0, 5 * count, count))
+    assert found[::count] == pytest.approx([1, 4, 9, 32, 80], rel=0.01)
+    assert (found.reshape(5, count) == found[::count, None]).all()
+
+
+def test_a_space_that_is_made_anew_around_the_density_changes_nothing():
+    """Nor does the fit beside it, by which the degrees of freedom are counted."""
+    family, points, _, target, spread = problem((3, 4, 2, 3), spread=0.05)
+    matrix = family.matrix(points)
+    kept, renewed = (
+        max_entropy(DenseFunctions(matrix), target, spread, np.random.default_rng(3), stages=5, renew=renew)
+        for renew in (None, lambda space, multipliers, density: DenseFunctions(matrix, np.asarray(density, dtype=float)))
+    )
+    assert len(kept.stages) == len(renewed.stages) > 2
+    for mine, other in zip(kept.stages, renewed.stages, strict=True):
+        assert (other.weight, other.misfit) == pytest.approx((mine.weight, mine.misfit), rel=1e-4)
+        assert other.degrees_of_freedom == pytest.approx(mine.degrees_of_freedom, rel=1e-3)
+    np.testing.assert_allclose(renewed.density, kept.density, atol=1e-5)
 
 
 def test_deterministic_columns_do_not_stop_it():

@@ -79,6 +79,26 @@ def test_refinement_comes_near_the_whole_domain():
     assert error(family.matrix(points) @ (law / law.sum())) < 2.5 * error(whole.statistics)
 
 
+def test_the_model_has_the_bonds_that_points_were_drawn_with():
+    """From statistics that say nothing it is the first measure: the product times exp(bonds)."""
+    law, bonds, base = model()
+    points = all_codes(SIZES)
+    expected = law.log_density(points)
+    count = TableFamily(SIZES, TABLES).count
+    found = refined_max_entropy(
+        points,
+        SIZES,
+        TABLES,
+        np.full(count, 0.1),
+        np.full(count, 1e6),
+        base,
+        np.random.default_rng(0),
+        bonds=bonds,
+        stages=1,
+    )
+    np.testing.assert_allclose(found.model.log_density(points), expected, atol=1e-4)
+
+
 def test_points_far_from_the_data_are_approached_step_by_step():
     """Twenty columns in a chain: hardly any draw from the product looks like a row, so one fit would rest on a few."""
     random = np.random.default_rng(4)

@@ -15,6 +15,7 @@ from dpsyn.mechanisms.private_sampling.answers import (
     certificate_answers,
     crossings,
     log_epsilon,
+    sampling_inverses,
     smallest,
 )
 from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
@@ -176,3 +177,17 @@ def test_the_page_rounds_an_epsilon_that_is_enough_upwards() -> None:
     (ratio,) = (a for a in answers if a.certificate == "bounded_ratio")
     assert ratio.smallest_epsilon == pytest.approx(1000 * math.log(8))
     assert shown[NAMES["bounded_ratio"]] == "2,080"
+
+
+@pytest.mark.parametrize(("p", "gamma", "promises"), [(2, 0.12, True), (2, 0.2, False), (40, 0.2, True), (40, 0.26, False)])
+def test_no_failure_probability_is_named_at_which_nothing_is_promised(p: int, gamma: float, promises: bool) -> None:
+    """The rows are those that γ needs. From 1/8 on, of two bits, the theorem's probability 1 - 4γ - 1/√2^p is none."""
+    rows = 64 * math.log(2 * sum(math.comb(p, j) for j in range(3)) / gamma)
+    found = sampling_inverses(replace(ON_THE_CUBE, p=p, log_rows=math.log(rows), failure_probability=0.01))
+    entry = next(e for e in found if (e.condition, e.parameter) == ("rows_lower", "failure_probability"))
+    assert (1 - 4 * gamma - 2 ** (-p / 2) > 0) == promises
+    if promises:
+        assert entry.value == pytest.approx(gamma)
+    else:
+        assert (entry.status, entry.value) == ("none", None)
+        assert entry.reason == f"at {(1 - 2 ** (-p / 2)) / 4:.4g} and above Theorem 4.2 promises nothing"

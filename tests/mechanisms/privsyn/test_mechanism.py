@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 import dpsyn
 from dpsyn.errors import DpsynError, ParameterError
 from dpsyn.mechanisms.base import TABLES_ARE_PUBLIC
+from dpsyn.mechanisms.privsyn import gum
 from dpsyn.mechanisms.privsyn.gum import TableModel, _update
 from dpsyn.mechanisms.records import config_from_dict, config_to_dict, verify
 from dpsyn.solvers.coded import CodedRows, table_counts
@@ -201,6 +202,32 @@ def test_an_update_moves_rows_from_full_cells_to_empty_ones():
     assert 20 < (third == 8).sum() < 40
     _update(codes, (0, 1), (2, 2, 9), np.array([100.0, 0.0, 0.0, 0.0]), 0.1, generator)
     assert table_counts(codes, (0, 1), (2, 2)).tolist()[0] == 55
+
+
+def test_what_an_update_moves_by_hand():
+    generator = np.random.default_rng(0)
+    codes = np.repeat(np.array([[0], [1]], dtype=np.int32), [80, 20], axis=0)
+    _update(codes, (0,), (2,), np.array([50.0, 50.0]), 0.5, generator)
+    assert np.bincount(codes[:, 0]).tolist() == [70, 30]  # min(30, 0.5 · 20), and not half of what is lacking
+    codes = np.repeat(np.array([[0], [1]], dtype=np.int32), [60, 40], axis=0)
+    _update(codes, (0,), (3,), np.array([50.0, 10.0, 40.0]), 0.5, generator)
+    assert np.bincount(codes[:, 0]).tolist() == [50, 30, 20]  # min(10, 60β) and min(30, 40β) are 20 together at β = 1/4
+
+
+def test_any_rows_of_a_cell_leave_it():
+    """40 of 80: of the first 40 a hypergeometric number with mean 20 and deviation 2.2."""
+    codes = np.zeros((80, 1), dtype=np.int32)
+    _update(codes, (0,), (2,), np.array([40.0, 40.0]), 1.0, np.random.default_rng(0))
+    assert codes.sum() == 40
+    assert 10 < codes[:40].sum() < 30
+
+
+def test_a_step_of_the_update_is_the_papers(monkeypatch):
+    steps = []
+    monkeypatch.setattr(gum, "_update", lambda codes, table, sizes, wanted, step, generator: steps.append(step))
+    tables = {(0,): np.ones(2), (1,): np.ones(2), (0, 1): np.full(4, 0.5)}
+    TableModel((2, 2), tables, 2.0, 45).codes(10, np.random.default_rng(0))
+    assert steps == pytest.approx([1.0] * 20 + [0.84] * 20 + [0.84**2] * 5)
 
 
 def test_rows_come_to_have_all_tables_that_agree():
