@@ -38,8 +38,8 @@ _CLEARLY, _APART = 4.0, 2.0
 reach has its chance, too. So many of them less than real rows give are no fault."""
 _FEWEST = 30
 """Held-out rows below which nothing is said of predictions."""
-_ALIKE = 1.25
-"""Table errors of single runs that differ by less than this factor are about as good."""
+ALIKE = 1.25
+"""Errors of single runs that differ by less than this factor are about as good."""
 _SHAPE = 0.05
 """Of the law of a column of numbers, or of a table of three columns and more, beyond chance: what it may be off by."""
 _TOLD_APART = 2.0
@@ -400,7 +400,7 @@ def advice(reports: Mapping[str, Report]) -> str:
         return f"No tables were measured of {listed(unknown, most=_NAMED)}: nothing is advised without them."
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
     # Of those about as close as the closest the one with the best finding of tables, then with the fewest bad ones.
-    reach = _ALIKE * table_error(reports[ordered[0]])
+    reach = ALIKE * table_error(reports[ordered[0]])
     near = [name for name in ordered if table_error(reports[name]) < reach] or ordered[:1]
     bad = {name: sorted((_BADNESS[grade] for grade in grades.values()), reverse=True) for name, grades in found.items()}
     best = min(near, key=lambda name: (_BADNESS[found[name]["tables"]], bad[name]))

@@ -9,6 +9,7 @@ from itertools import groupby
 import pandas as pd
 
 from dpsyn.domain import listed
+from dpsyn.evaluation.conclusions import ALIKE
 from dpsyn.evaluation.experiments.plan import Grid, axes
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.evaluation.experiments.summary import Point, is_rising, placed, summarise
@@ -94,7 +95,7 @@ def frontier(points: Sequence[Point], waiting: Collection[float] = ()) -> list[P
 
 def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[float] = ()) -> str:
     """Which system is best where, in a sentence, and at which values of ``waiting`` (:func:`unfinished`) that is not known
-    yet; then those whose bars meet the bars of the best one."""
+    yet; then those that are not told apart from the best one: bars meet, or a run is single and errors differ by little."""
     hull, symbol = frontier(points, waiting), axes()[vary].symbol
     open_at = f"{symbol} = {', '.join(short(value) for value in sorted(waiting))}"
     if not hull and waiting:
@@ -111,21 +112,25 @@ def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[fl
         last = reigns[-1][0].label
         said = [f"{reign[0].label} up to {symbol} = {short(reign[-1].value)}" for reign in reigns[:-1]]
         words = ", ".join([*said, f"then {last}"]) if said else f"{last} at every {symbol}"
-    alike: dict[str, list[str]] = {}
+    said = [words]
+    alike: dict[str, dict[str, list[str]]] = {}
     for best in hull:
         for p in points:
-            if p.fair and p.value == best.value and p.label != best.label and _meet(p, best):
-                alike.setdefault(p.label, []).append(short(best.value))
-    if not alike:
-        return f"{words}."
-    met = [f"{label} ({symbol} = {', '.join(at)})" for label, at in alike.items()]
-    return f"{words}. Not told apart from the best, since the bars meet: {listed(met, most=4)}."
+            if p.fair and p.value == best.value and p.label != best.label and (why := _not_told_apart(p, best)):
+                alike.setdefault(why, {}).setdefault(p.label, []).append(short(best.value))
+    for why, systems in alike.items():
+        found = [f"{label} ({symbol} = {', '.join(at)})" for label, at in systems.items()]
+        said.append(f"Not told apart from the best{why}: {listed(found, most=4)}")
+    return f"{'. '.join(said)}."
 
 
-def _meet(one: Point, other: Point) -> bool:
+def _not_told_apart(one: Point, other: Point) -> str:
+    """Why two points are not told apart, in words; empty where they are. A single run has no bar."""
     if one.interval is None or other.interval is None:
-        return False
-    return max(one.interval[0], other.interval[0]) <= min(one.interval[1], other.interval[1])
+        low, high = sorted((one.mean, other.mean))
+        return " by a single run" * (high == low or high < ALIKE * low)
+    meet = max(one.interval[0], other.interval[0]) <= min(one.interval[1], other.interval[1])
+    return ", since the bars meet" * meet
 
 
 def costs(results: Sequence[CellResult]) -> pd.DataFrame:

@@ -109,6 +109,30 @@ def test_bars_that_meet_are_said() -> None:
     assert frontier_in_words(points, "epsilon").endswith("since the bars meet: B (ε = 0.1).")
 
 
+def single(label: str, value: float, mean: float) -> Point:
+    return replace(point(label, value, mean), low=None, high=None, runs=1)
+
+
+@pytest.mark.parametrize("alone", ["AB", "A", "B"])
+def test_what_a_single_run_cannot_tell_is_said(alone: str) -> None:
+    """Errors of which one is of a single run, by less than a quarter apart: as the advice on releases has it."""
+    errors = {"A": (0.1, 0.0502), "B": (0.1001, 0.0501), "C": (0.126, 0.07)}
+    points = [
+        (single if label in alone else point)(label, value, mean)
+        for label, means in errors.items()
+        for value, mean in zip((1.0, 2.0), means, strict=True)
+    ]
+    said = "A up to ε = 1, then B. Not told apart from the best by a single run: B (ε = 1), A (ε = 2)."
+    assert frontier_in_words(points, "epsilon") == said
+    met = [*points, point("B", 3.0, 0.05, 0.01), point("C", 3.0, 0.06, 0.01)]
+    assert frontier_in_words(met, "epsilon") == f"{said} Not told apart from the best, since the bars meet: C (ε = 3)."
+
+
+def test_single_runs_without_any_error_are_not_told_apart() -> None:
+    points = [single("A", 1.0, 0.0), single("B", 1.0, 0.0), single("A", 2.0, 0.1), single("B", 2.0, 0.2)]
+    assert frontier_in_words(points, "epsilon") == "A at every ε. Not told apart from the best by a single run: B (ε = 1)."
+
+
 def test_where_a_system_has_not_run_the_best_is_not_known() -> None:
     points = [point("A", 0.1, 0.2), point("B", 0.1, 0.3), point("A", 1.0, 0.2), point("A", 3.0, 0.2), point("B", 3.0, 0.1)]
     assert [p.value for p in frontier(points, {1.0})] == [0.1, 3.0]
