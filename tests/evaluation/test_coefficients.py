@@ -79,6 +79,37 @@ def test_the_interval_covers_the_truth_in_95_of_100() -> None:
     assert share > 0.85
 
 
+def test_intervals_of_many_terms_beside_few_rows_are_those_of_least_squares() -> None:
+    """The variance of the noise is that of 200 rows less 41 parameters."""
+    draw = np.random.default_rng(3)
+    x = draw.normal(size=(200, 40))
+    frame = pd.DataFrame(x.clip(-9, 9), columns=[f"x{j}" for j in range(40)]).assign(y=x[:, 0] + draw.normal(size=200) / 2)
+    attributes = [dpsyn.Attribute(str(name), "numeric", lower=-9, upper=9) for name in frame.columns]
+    table = dpsyn.Table(frame, dpsyn.Domain.of(attributes))
+    terms = _terms(regression(table, table, "y", seed=0))
+    scaled = (frame - frame.mean()) / frame.std(ddof=0)
+    design = np.column_stack([np.ones(200), scaled.drop(columns="y")])
+    outcome = scaled["y"].to_numpy()
+    fitted, left, *_ = np.linalg.lstsq(design, outcome)
+    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * left / (200 - 41))
+    for j in range(40):
+        assert terms[f"x{j}"].real.value == pytest.approx(fitted[1 + j], abs=0.02)
+        assert terms[f"x{j}"].real.high - terms[f"x{j}"].real.low == pytest.approx(2 * 1.96 * errors[1 + j], rel=0.03)
+
+
+def test_the_commonest_category_of_the_real_rows_is_that_which_others_are_compared_with_on_either_side() -> None:
+    """In the other rows another one is commoner: 1 and ½ are still what a and y add to the log-odds."""
+    real, other = _table(20_000, 1), _table(20_000, 2)
+    group = real.frame["group"]
+    kept = (other.frame["group"] == "y") | (np.random.default_rng(0).random(20_000) < 0.15)
+    assert (group.mode()[0], other.frame["group"][kept].mode()[0]) == ("x", "y")
+    fewer = dpsyn.Table(other.frame[kept].reset_index(drop=True), DOMAIN)
+    columns = ["a", "group", "ill"]
+    term = _terms(regression(real.project(columns), fewer.project(columns), "ill", seed=0))["group = y"]
+    assert term.other is not None
+    assert term.other.value == pytest.approx(0.5 * group.eq("y").std(ddof=0), abs=0.06)
+
+
 def test_overlap_by_hand() -> None:
     real = Interval(1.0, 0.0, 2.0)
     assert Term("a", real, real).overlap == 1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import mannwhitneyu
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.baseline import Closeness
@@ -223,6 +224,13 @@ def test_a_category_that_is_gone_is_told(gone: tuple[tuple[str, str, int, int], 
     assert found[1].endswith(said)
 
 
+def test_what_is_far_too_frequent_in_few_rows_has_fewer_of_them() -> None:
+    made = report(0.01)
+    release = replace(made.release, rows=100, off=(("hiv", "yes", 150, 40),))
+    said = "'yes' of 'hiv' is far too frequent: 40 of 100 rows have it, 150 of 3,000 real ones."
+    assert card(replace(made, release=release))["tables"][1].endswith(said)
+
+
 def test_a_relation_that_real_rows_do_not_have_is_told() -> None:
     made = report(0.01)
     release = replace(made.release, made=(("pay", "way", 0.7, 0.03), ("a", "b", 0.4, -0.1)), lost=(("c", "d", 0.5, 0.0),))
@@ -265,6 +273,24 @@ def test_rows_that_a_tree_tells_from_real_ones_are_to_be_taken_with_care(error: 
     found = card(replace(made, release=replace(made.release, propensity=Propensity(error, by_chance))))["tables"]
     assert found[0] == ("with care" if said else "no fault seen")
     assert found[1].endswith(f"by 1\N{NO-BREAK SPACE}%.{said}")
+
+
+def test_of_few_leaves_a_tree_may_tell_rows_apart_by_chance() -> None:
+    """Of three the error is a χ² variable of two degrees of freedom: three times that of another is no rarity."""
+    for leaves, told in ((3, False), (100, True)):
+        found = Propensity(0.031, 0.01, leaves)
+        assert (found.chance < 1e-3) == told
+        made = report(0.01)
+        said = card(replace(made, release=replace(made.release, propensity=found)))["tables"][1]
+        assert ("A tree tells" in said) == told
+
+
+@pytest.mark.parametrize(("error", "grade"), [(0.19, "cannot be judged"), (0.21, "with care")])
+def test_of_a_handful_of_fresh_rows_one_more_may_be_off(error: float, grade: str) -> None:
+    """Of ten, a tenth on average: two tenths, more than one and a half times that."""
+    made = report({2: error}, 0.1)
+    assert made.fresh is not None
+    assert card(replace(made, fresh=replace(made.fresh, rows=10)))["tables"][0] == grade
 
 
 @pytest.mark.parametrize(
@@ -483,6 +509,28 @@ def test_rare_classes_that_no_model_foretells_more_often_than_not_are_judged_by_
     assert figures == (shown if real > 0.6 else {"Fresh real rows": "0.9 accuracy", "Single columns alone": "0.9 accuracy"})
 
 
+@pytest.mark.parametrize(("real", "judged"), [(0.736, False), (0.739, True)])
+def test_an_order_of_unequal_classes_is_judged_from_four_standard_errors_of_mann_and_whitney_on(
+    real: float, judged: bool
+) -> None:
+    """25 of 500 rows beside 475: √(501/12/25/475) = 0.0593. It is the deviation of orders that say nothing."""
+    labels, random = np.arange(500) < 25, np.random.default_rng(0)
+    orders = [mannwhitneyu(x[labels], x[~labels]).statistic / (25 * 475) for x in random.random((300, 500))]
+    assert np.std(orders) == pytest.approx(0.0593, rel=0.15)
+    there = Score("trees", {"accuracy": 0.95, "ROC-AUC": real}, 100)
+    guessed = Score("constant", {"accuracy": 0.95, "ROC-AUC": 0.5}, 100)
+    found = report(0.01, prediction=Prediction((there,), RealScores("ill", ("no", "yes"), (there,), guessed, 500)))
+    assert (card(found)["prediction"][0] == "no fault seen") == judged
+
+
+@pytest.mark.parametrize(("real", "judged"), [(0.963, False), (0.964, True)])
+def test_a_share_of_few_rows_is_known_as_agresti_and_coull_say(real: float, judged: bool) -> None:
+    """80 of 100 count as 82 of 104: four times √(0.788·0.212)/10 are 0.1634."""
+    made = scores({"trees": real}, real=real, constant=0.8)
+    found = card(report(0.01, prediction=replace(made, real=replace(made.real, test_rows=100))))["prediction"]
+    assert (found[0] == "no fault seen") == judged
+
+
 def test_a_number_that_nothing_predicts_in_the_real_rows_is_not_judged() -> None:
     made = scores({"ridge": 0.01}, real=-0.01, constant=-0.001, measure="R²")
     assert card(report(0.01, prediction=made))["prediction"][0] == "cannot be judged"
@@ -504,6 +552,14 @@ def test_a_column_whose_law_is_off_by_more_than_chance_keeps_its_shape_roughly(f
     assert found[0] == grade
     assert found[1].endswith("; chance alone moves it by up to 4\N{NO-BREAK SPACE}%.")
     assert ("shape roughly; furthest is 'x'" in found[1]) == (", more than chance" in found[1]) == (grade == "with care")
+
+
+def test_the_furthest_column_is_that_which_is_furthest_beyond_its_own_chance() -> None:
+    """Of 100 rows 20 % are chance, and of 5,000 rows 4 %."""
+    few = replace(column("x", 0.15), rows=102)
+    grade, said = card(report(0.01, values=(few, column("y", 0.12))))["numbers"]
+    assert grade == "with care"
+    assert "shape roughly; furthest is 'y', by 12" in said
 
 
 def test_what_was_not_measured_is_left_out() -> None:

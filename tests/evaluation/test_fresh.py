@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -72,6 +73,23 @@ def test_of_fewer_fresh_rows_several_samples_are_averaged() -> None:
     assert (found.rows, found.drawn) == (2, True)
     assert found.each[1][("a",)] in (pytest.approx(5 / 6), 1.0)
     assert found.mean(2) is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_samples_of_fresh_rows_share_no_row(seed: int) -> None:
+    """Three of two of six rows, of which five are 1: whichever they are, on average 5/6 are off."""
+    real = CodedRows(np.zeros((10, 1), dtype=int), (2,))
+    found = Plan(real, real, ["a"], PLAN, seed).held_out(np.array([[0], [1], [1], [1], [1], [1]]), 2)
+    assert found.each[1][("a",)] == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize(("degree", "apart"), [(1, 7), (2, 3), (3, 2), (4, 1)])
+def test_as_many_tables_count_as_independent_as_share_no_column(degree: int, apart: int) -> None:
+    """Seven fair flags: Σ p² of a table is 2^-degree."""
+    real = CodedRows(np.repeat([[0] * 7, [1] * 7], 50, axis=0), (2,) * 7)
+    found = Plan(real, real, list("abcdefg"), [tuple(combinations(range(7), degree))], 0).estimate(25)
+    deviation = math.sqrt(1 - 0.5**degree) * math.sqrt(1 / 100 + 1 / 25) / 2
+    assert found.deviation_of_mean(degree) == pytest.approx(deviation / math.sqrt(apart))
 
 
 def test_columns_of_one_value_are_never_off() -> None:

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2, chi2_contingency
+from scipy.stats import chi2, chi2_contingency, spearmanr
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation import distances
 from dpsyn.evaluation.distances import (
+    _correlation,
+    _ranks,
     choose_subsets,
     default_max_subsets,
     marginal_errors,
@@ -236,6 +238,15 @@ def test_empty_cells_of_numbers_that_are_gone_are_told_as_categories_are() -> No
     assert out_of_proportion(CodedRows(synthetic, domain.shape), real, domain) == (("x", "(missing)", 0, 40),)
 
 
+def test_the_commonest_category_is_that_of_the_largest_share_on_either_side() -> None:
+    domain = Domain.of([Attribute("kind", "categorical", ("kept", "gone", "made"))])
+    real, synthetic = (np.repeat([0, code], rows)[:, None] for code, rows in ((1, [60, 40]), (2, [7_000, 3_000])))
+    found = out_of_proportion(CodedRows(real, domain.shape), synthetic, domain)
+    assert found == (("kind", "gone", 40, 0), ("kind", "made", 0, 3_000))
+    turned = out_of_proportion(CodedRows(synthetic, domain.shape), real, domain)
+    assert [category for _, category, *_ in turned] == ["gone", "made"]
+
+
 def related(random: np.random.Generator, rows: int, strong: float) -> np.ndarray:
     """Two columns of four and three codes, of which the second follows from the first in so many of the rows."""
     first = random.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])
@@ -264,6 +275,25 @@ def test_a_relation_that_is_lost_is_found_with_its_strength() -> None:
     assert left < 0
     ((*_, left),) = lost(real, related(random, 40_000, 0.2))
     assert left == pytest.approx(1 / 3, abs=0.07)
+
+
+def test_what_is_left_of_a_relation_is_reckoned_beside_the_own_margins_of_either_side() -> None:
+    """Σ (p - e)(q - f)/e, less what chance adds to φ², where margins are others and a part of the relation is kept."""
+    random = np.random.default_rng(3)
+    real, other = related(random, 6_000, 0.6), related(random, 3_000, 0.25)
+    other = other[(other[:, 0] != 0) | (random.random(3_000) < 0.2)]
+    p, q = (
+        np.array([[np.mean((rows == (i, j)).all(axis=1)) for j in range(3)] for i in range(4)]) for rows in (real, other)
+    )
+    square = (chi2_contingency(np.round(6_000 * p), correction=False)[0] - 6) / 6_000
+    kept = 0.0
+    for i in range(4):
+        for j in range(3):
+            e, f = (shares[i].sum() * shares[:, j].sum() for shares in (p, q))
+            kept += (p[i, j] - e) * (q[i, j] - f) / e
+    (found,) = lost(real, other)
+    assert found[2:] == pytest.approx((math.sqrt(square), kept / square))
+    assert 0.2 < found[3] < 0.7
 
 
 @pytest.mark.parametrize(("n", "share"), [(3_000, 0.012), (10_000, 0.009), (50_000, 0.003)])
@@ -318,11 +348,35 @@ def test_a_relation_of_numbers_that_is_halved_is_found_by_ranks(rows: int, zeros
     some = random.random(rows) < 0.5
     halved[some, 1] = random.permutation(halved[some, 1])
     assert found(halved) == (told, 0)
+    if told and not zeros:
+        whole, half = (abs(spearmanr(rows[rows[:, 0] < 10]).statistic) for rows in (real, halved))
+        ((_, _, *said),), _ = relations_off(CodedRows(real, (11, 10)), halved, ["a", "b"], [(0, 1)], (10, 10))
+        assert said == pytest.approx([whole, half / whole])
     assert found(same) == (0, 0)
     if told and not zeros:
         assert found(halved, (0, 10)) == (0, 0)  # which tables alone cannot tell
     halved[:, 1] = 4  # all alike: nothing is left
     assert found(halved)[0] == told
+
+
+@pytest.mark.parametrize("cells", [(4, 1, 1, 4), (1, 2, 3, 4), (16, 1, 1, 2), (1, 9, 9, 1), (40, 2, 1, 3)])
+def test_chance_moves_a_correlation_of_ranks_as_that_of_two_by_two_cells(cells: tuple[int, ...]) -> None:
+    """Bishop, Fienberg, Holland (1975), 11.2: n times the asymptotic variance of φ, which two codes have by any scores."""
+    p = np.array(cells).reshape(2, 2) / sum(cells)
+    found, spread = _correlation(p)
+    (a, b), (c, d) = p.sum(axis=1), p.sum(axis=0)
+    assert found == pytest.approx((p[0, 0] * p[1, 1] - p[0, 1] * p[1, 0]) / math.sqrt(a * b * c * d))
+    skewed = found * (1 + found**2 / 2) * (a - b) * (c - d) / math.sqrt(a * b * c * d)
+    expected = 1 - found**2 + skewed - 0.75 * found**2 * ((a - b) ** 2 / (a * b) + (c - d) ** 2 / (c * d))
+    assert spread == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("known", [0.25, 1.0])
+def test_rows_that_have_both_ranks_make_the_error_of_their_correlation(known: float) -> None:
+    """Half of all deviations against none: 1/√rows is below a quarter of a half from 65 rows on."""
+    p = np.array([[0.375, 0.125], [0.125, 0.375]])
+    lefts = [_ranks(p, np.full((2, 2), known / 4), 10**9, round(rows / known))[1] for rows in (63, 64, 65, 66)]
+    assert lefts == pytest.approx([1.0, 1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(("strong", "rows"), [(0.1, 5_000), (0.6, 30), (0.0, 5_000)])

@@ -144,6 +144,27 @@ def test_the_largest_distance_is_of_the_columns_that_have_values(names: list[str
     assert 0 < found["values, largest Kolmogorov-Smirnov distance"] < 0.5
 
 
+def test_rows_without_relations_are_as_many_as_the_release_has() -> None:
+    """Of columns that have none: as far off as so many others that are drawn from what every column has."""
+    random = np.random.default_rng(3)
+    names = [f"c{j}" for j in range(8)]
+    domain = Domain.of([Attribute(name, "categorical", tuple("pqrst")) for name in names])
+
+    def sample(rows: int) -> Table:
+        return Table(pd.DataFrame({name: random.choice(list("pqrst"), rows) for name in names}), domain)
+
+    real = sample(2_000)
+    baseline = real_baseline(real, degrees=[2])
+    for rows in (50, 400):
+        found = evaluate(real, sample(rows).frame, baseline=baseline)
+        assert found.shuffled is not None
+        assert found.shuffled.rows == rows
+        assert found.shuffled.mean(2) == pytest.approx(found.marginals[2].mean, rel=0.1)
+    (all_rows, more) = (baseline.alone(rows) for rows in (2_000, 9_000))
+    assert all_rows is more is baseline.shuffled
+    assert all_rows.rows == 2_000
+
+
 def test_without_held_out_rows() -> None:
     report = evaluate(REAL, HELD.frame, target="ill")
     assert report.noise_floor is None

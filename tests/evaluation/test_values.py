@@ -14,7 +14,7 @@ import dpsyn
 from dpsyn.evaluation import correlations as coefficients
 from dpsyn.evaluation.correlations import correlations
 from dpsyn.evaluation.report import flat_measures, references
-from dpsyn.evaluation.values import QUANTILES, value_errors
+from dpsyn.evaluation.values import _ERRORS, QUANTILES, _apart, value_errors
 from dpsyn.notation import percent
 
 GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=100, bins=4, missing=True, public=True)
@@ -366,6 +366,24 @@ def test_values_where_no_real_one_is_are_found(value: float, low: float) -> None
     (found,) = value_errors(table, dpsyn.Table(pd.DataFrame({"x": made}), table.domain))
     assert low in [end for low, high, *_ in found.off for end in (low, high)]
     assert all(real <= 1 and rows >= 50 for *_, real, rows in found.off)
+
+
+def test_of_values_that_are_off_those_of_the_largest_share_come_first() -> None:
+    rest = np.random.default_rng(2).normal(100, 20, 20_000).round(2)
+    real, other = np.append(rest[:120], [110.5] * 80), np.append(rest[:14_000], [90.5] * 6_000)
+    for one, two in ((real, other), (other, real)):
+        table = dpsyn.read_table(pd.DataFrame({"x": np.append(one, [-50, 300])}))
+        (found,) = value_errors(table, dpsyn.Table(pd.DataFrame({"x": two}), table.domain))
+        assert [low for low, high, *_ in found.off if low == high] == [110.5, 90.5]
+        shares = [max(here / found.real_rows, there / found.rows) for *_, here, there in found.off]
+        assert shares == sorted(shares, reverse=True)
+
+
+@pytest.mark.parametrize(("one", "other"), [((5, 40), (300, 4_000)), ((90, 100), (1_000, 9_000)), ((3, 7), (5, 7))])
+def test_chance_brings_two_shares_as_far_apart_as_pearsons_test_says(one: tuple[int, int], other: tuple[int, int]) -> None:
+    apart, allowed = _apart(one[0] / one[1], other[0] / other[1], one[1], other[1])
+    squares = stats.chi2_contingency([[hits, rows - hits] for hits, rows in (one, other)], correction=False).statistic
+    assert apart / allowed * _ERRORS == pytest.approx(math.sqrt(squares))
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(40, 130), (20, 1_000)])

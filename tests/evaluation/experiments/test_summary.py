@@ -38,6 +38,13 @@ def test_a_small_case_by_hand() -> None:
     assert (point.runs, point.draws) == (2, 4)
 
 
+def test_runs_with_unequal_draws_by_hand() -> None:
+    (point,) = summarise([result(0, [1.0, 3.0]), result(1, [5.0])], "error")
+    # Means 2 and 5: variance 4.5, of which 2·(1/2 + 1)/2 is the draw's.
+    assert point.draw_deviation == pytest.approx(math.sqrt(2))
+    assert point.mechanism_deviation == pytest.approx(math.sqrt(3))
+
+
 def test_points_are_in_order_whichever_run_ended_first() -> None:
     results = [result(run, [run + at], at, label) for label in "ab" for at in (1.0, 3.0, 10.0) for run in (0, 1)]
     points = summarise(results, "error")
@@ -184,8 +191,9 @@ def test_wishes_met_at_once_or_never() -> None:
 
 
 def test_a_curve_that_comes_back_has_to_stay() -> None:
-    (found,) = crossings(curve([0.1, 0.4, 0.2]), 0.3, "below")
-    assert found.value == pytest.approx(10 ** (1 + math.log(4 / 3) / math.log(2)))
+    for means in ([0.1, 0.4, 0.2], [0.5, 0.4, 0.2], [0.4, 0.1, 0.4, 0.2], [0.5, 0.1, 0.1, 0.4, 0.2]):
+        (found,) = crossings(curve(means), 0.3, "below")
+        assert found.value == pytest.approx(10 ** (len(means) - 2 + math.log(4 / 3) / math.log(2)))
 
 
 def test_bad_questions() -> None:
