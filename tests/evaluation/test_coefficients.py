@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -110,6 +111,28 @@ def test_the_commonest_category_of_the_real_rows_is_that_which_others_are_compar
     assert term.other.value == pytest.approx(0.5 * group.eq("y").std(ddof=0), abs=0.06)
 
 
+def test_the_penalty_beside_ten_rows_by_hand() -> None:
+    """Of standardised columns with a correlation of r the coefficient is 10·r/11, and its precision 10/s² + 1."""
+    draw = np.random.default_rng(1)
+    a = draw.normal(size=10)
+    table = dpsyn.Table(pd.DataFrame({"a": a, "y": a + draw.normal(size=10)}), dpsyn.Domain.of([DOMAIN["a"], DOMAIN["y"]]))
+    (term,) = _terms(regression(table, table, "y", seed=0)).values()
+    r = table.frame["a"].corr(table.frame["y"])
+    slope = 10 * r / 11
+    variance = 10 * (1 - 2 * slope * r + slope**2) / 8
+    assert term.real.value == pytest.approx(slope)
+    assert term.real.high - term.real.value == pytest.approx(1.96 / math.sqrt(10 / variance + 1), rel=1e-4)
+
+
+def test_empty_cells_have_a_term_that_is_called_by_their_column() -> None:
+    table = _table(4_000, 1)
+    empty = np.random.default_rng(2).random(4_000) < 0.3
+    frame = table.frame.assign(b=table.frame["b"].mask(empty), y=table.frame["a"] + 4 * empty)
+    terms = _terms(regression(dpsyn.Table(frame, DOMAIN), table, "y", seed=0))
+    assert list(terms) == ["a", "b", "b is empty", "group = y", "ill = yes"]
+    assert terms["b is empty"].real.value == pytest.approx(4 * empty.std() / frame["y"].std(ddof=0), abs=0.01)
+
+
 def test_overlap_by_hand() -> None:
     real = Interval(1.0, 0.0, 2.0)
     assert Term("a", real, real).overlap == 1
@@ -118,9 +141,10 @@ def test_overlap_by_hand() -> None:
     assert Term("a", real, Interval(5.0, 4.0, 6.0)).overlap == 0
     assert Term("a", real, None).overlap == 0
     near, far = Term("near", real, Interval(5.0, 4.0, 6.0)), Term("far", real, Interval(9.0, 8.0, 10.0))
-    found = Regression("y", (Term("same", real, real), near, far))
+    wide = Term("wide", Interval(0.0, -50.0, 50.0), Interval(120.0, 110.0, 130.0))  # moved by 1.2 of its interval
+    found = Regression("y", (Term("same", real, real), near, far, wide))
     assert found.worst is far
-    assert found.mean_overlap == pytest.approx(1 / 3)
+    assert found.mean_overlap == pytest.approx(1 / 4)
 
 
 def test_fresh_samples_share_71_percent_on_average() -> None:

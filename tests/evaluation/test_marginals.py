@@ -18,6 +18,7 @@ from dpsyn.evaluation import distances
 from dpsyn.evaluation.distances import (
     _correlation,
     _ranks,
+    _relation,
     choose_subsets,
     default_max_subsets,
     marginal_errors,
@@ -294,6 +295,24 @@ def test_what_is_left_of_a_relation_is_reckoned_beside_the_own_margins_of_either
     (found,) = lost(real, other)
     assert found[2:] == pytest.approx((math.sqrt(square), kept / square))
     assert 0.2 < found[3] < 0.7
+
+
+@pytest.mark.parametrize(
+    ("codes", "strong", "n", "k"),
+    [(2, 0.8, 300, 300), (2, 0.9, 300, 150), (20, 0.23, 6_000, 20_000)],
+)
+def test_fresh_rows_miss_a_standard_error_of_a_relation_as_often_as_the_normal_law(
+    codes: int, strong: float, n: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one of 6.3 samples or less, where chance makes much of the relation; shares that are more and less in turn."""
+    monkeypatch.setattr(distances, "_ERRORS", 1.0)
+    random, at = np.random.default_rng(1), np.arange(codes)
+    law = (1 + strong * (-1.0) ** (at[:, None] + at)) / codes**2
+    missed = 0
+    for _ in range(1_000):
+        p, q = (random.multinomial(rows, law.ravel()).reshape(codes, codes) / rows for rows in (n, k))
+        missed += _relation(p, q, n, k)[1] < 1
+    assert 0.1 < missed / 1_000 < 0.175
 
 
 @pytest.mark.parametrize(("n", "share"), [(3_000, 0.012), (10_000, 0.009), (50_000, 0.003)])
