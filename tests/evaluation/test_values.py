@@ -256,6 +256,28 @@ def test_the_correlation_ratio_sees_common_values_at_either_end(mirrored: bool):
     assert correlations(table, table)["correlation ratio"].real.loc["a", "b"] == pytest.approx(1)
 
 
+def test_a_common_value_is_a_part_of_its_own():
+    """In the middle of others that lie just below and above it: they do not share its mean."""
+    random = np.random.default_rng(0)
+    a = np.where(random.random(5_000) < 0.3, 0.0, random.normal(size=5_000))
+    frame = pd.DataFrame({"a": a, "word": "a", "b": 1.0 * (a == 0), "day": pd.Timestamp(0)})
+    table = dpsyn.Table(frame, three(10, 0).domain)
+    assert correlations(table, table)["correlation ratio"].real.loc["a", "b"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("shared", "told"), [(60, False), (200, True)])
+def test_a_correlation_ratio_needs_four_rows_a_part(shared: int, told: bool):
+    """Columns of 2,000 values are cut into 22 parts, whichever rows they have in common."""
+    random = np.random.default_rng(3)
+    a = random.normal(size=4_000 - shared)
+    b = a + 0.1 * random.normal(size=len(a))
+    frame = pd.DataFrame({"a": a, "word": "a", "b": b, "day": pd.Timestamp(0)})
+    frame.loc[2_000:, "a"], frame.loc[: 1_999 - shared, "b"] = np.nan, np.nan
+    table = dpsyn.Table(frame, three(10, 0).domain)
+    found = correlations(table, table)["correlation ratio"].real.loc["a", "b"]
+    assert (found > 0.9) if told else np.isnan(found)
+
+
 @pytest.mark.parametrize("known", [50, 200, 2_000])
 def test_the_correlation_ratio_of_unrelated_columns_is_small_or_unknown(known: int):
     random = np.random.default_rng(1)
