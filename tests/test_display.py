@@ -85,6 +85,12 @@ def test_the_same_in_a_notebook(shown: dict[str, Any], name: str) -> None:
     assert html.count("<div") == (lines if lines < MOST_LINES + 4 else MOST_LINES + 1)
 
 
+def test_a_domain_shows_as_public_once_every_column_is_confirmed() -> None:
+    some = [dpsyn.Attribute(name, "truth", (0, 1), public=name == "a") for name in "abc"]
+    for domain, badge in ((dpsyn.Domain.of(some), PRIVATE), (dpsyn.Domain.of(some).confirmed(), PUBLIC)):
+        assert f"[{badge}]" in repr(domain)
+
+
 def test_sentences_are_wrapped_and_never_cut(shown: dict[str, Any]) -> None:
     said = repr(shown["guarantee"])
     assert "bounds, units, bins) was known without looking at the data, and so was" in " ".join(said.split())
