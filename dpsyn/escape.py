@@ -122,17 +122,19 @@ def texts(rows: pd.DataFrame) -> Iterator[object]:
 
 
 class Lines(io.StringIO):
-    """What a writer of CSV whose rows end in :attr:`ENDING` writes, with rows that end in LF.
+    """What a writer of CSV whose rows end in :attr:`ending` writes, with rows that end in LF.
 
     It quotes cells that hold a character of the ending: a carriage return, which before Python 3.13 would end a row, and
     what separates values elsewhere, which a reader might take for the separator of this file.
     """
 
-    ENDING = ";|\t\r\n"
+    def __init__(self, separator: str = ",") -> None:
+        super().__init__(newline="")
+        self.ending = ";|\t\r\n".replace(separator, "")
 
     def write(self, row: str) -> int:
         """Take in one row."""
-        return super().write(row.removesuffix(self.ENDING) + "\n")
+        return super().write(row.removesuffix(self.ending) + "\n")
 
 
 def csv(rows: pd.DataFrame, *, guarded: bool = True, tabs: bool = False) -> bytes:
@@ -147,12 +149,12 @@ def csv(rows: pd.DataFrame, *, guarded: bool = True, tabs: bool = False) -> byte
 
         rows = rows.apply(safe)
         rows = rows.set_axis([str(cell(name)) for name in rows.columns], axis=1)
-    lines = Lines(newline="")
     odd = any(map(_ODD_NAME.search, map(str, rows.columns)))
     mark = "\t" if tabs and len(rows.columns) > 1 else ","
+    lines = Lines(mark)
     heading = _csv.writer(
-        lines, delimiter=mark, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL, lineterminator=lines.ENDING
+        lines, delimiter=mark, quoting=_csv.QUOTE_ALL if odd else _csv.QUOTE_MINIMAL, lineterminator=lines.ending
     )
     heading.writerow(rows.columns)
-    rows.to_csv(lines, sep=mark, index=False, header=False, lineterminator=lines.ENDING)
+    rows.to_csv(lines, sep=mark, index=False, header=False, lineterminator=lines.ending)
     return lines.getvalue().encode()

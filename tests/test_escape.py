@@ -129,6 +129,13 @@ def test_what_was_written_is_read_whatever_marks_its_cells_hold(mark, guarded):
         assert again.astype(object).fillna("").values.tolist() == rows.astype(object).fillna("").values.tolist()
 
 
+def test_what_separates_values_ends_no_row():
+    """Python 3.13 refuses a writer whose rows end in its own separator."""
+    for mark in ",\t":
+        assert mark not in escape.Lines(mark).ending
+        assert set(escape.Lines(mark).ending) == {*";|\t\r\n"} - {mark}
+
+
 @pytest.mark.parametrize("guarded", [True, False])
 def test_whole_numbers_stay_whole_in_csv(guarded):
     numbers = pd.DataFrame({"x": pd.Series([2**63 + 1, None, 0.5, pd.NA, 2**53 + 1], dtype=object)})

@@ -143,7 +143,7 @@ class Plan:
 
     def _beside_all(self, errors: list[Floats], others: int, rows: int) -> list[Floats]:
         """Errors of so many rows beside so many others in memory, as beside all rows where an engine counts more."""
-        if self.real.n <= self.seen.n:
+        if self.real.n <= self.seen.n or self.seen.n < _FEWEST:
             return errors
         closer = (1 / self.real.n + 1 / rows) / (1 / others + 1 / rows)
         return [found * closer**power for found, (_, power) in zip(errors, self._halves, strict=True)]

@@ -65,6 +65,12 @@ def test_beside_many_more_rows_than_are_in_memory_fresh_ones_are_closer(name: st
     assert not drawn or 0.85 < np.mean(drawn) / np.mean(true) < 1.3
 
 
+def test_beside_a_few_rows_in_memory_nothing_is_scaled() -> None:
+    seen = CodedRows(np.zeros((3, 1), dtype=int), (2,))
+    plan = Plan(CodedRows(np.zeros((4, 1), dtype=int), (2,)), seen, ["a"], PLAN, 1)
+    assert (plan.held_out(np.ones((1, 1), dtype=int), 1).mean(1), plan.estimate(1).mean(1)) == (1.0, 1.0)
+
+
 def test_of_fewer_fresh_rows_several_samples_are_averaged() -> None:
     real = CodedRows(np.zeros((10, 1), dtype=int), (2,))
     held = np.array([[0], [1], [1], [1], [1], [1], [1]])

@@ -126,11 +126,13 @@ def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[fl
 
 def _not_told_apart(one: Point, other: Point) -> str:
     """Why two points are not told apart, in words; empty where they are. A single run has no bar."""
-    if one.interval is None or other.interval is None:
-        low, high = sorted((one.mean, other.mean))
-        return " by a single run" * (high == low or high < ALIKE * low)
-    meet = max(one.interval[0], other.interval[0]) <= min(one.interval[1], other.interval[1])
-    return ", since the bars meet" * meet
+    single = one.interval is None or other.interval is None
+    spans = [p.interval or (p.mean, p.mean) for p in (one, other)]
+    if max(low for low, _ in spans) <= min(high for _, high in spans):
+        return " by a single run" if single else ", since the bars meet"
+    # What rises is 1 at best.
+    low, high = sorted(1 - p.mean if is_rising(p.measure) else p.mean for p in (one, other))
+    return " by a single run" if single and (low < 0 or high < ALIKE * low) else ""
 
 
 def costs(results: Sequence[CellResult]) -> pd.DataFrame:

@@ -33,8 +33,8 @@ def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
     if lost:
         raise DataError(f"the rows have no column {quoted(lost[0])}")
     columns = [_written(a, rows[a.name]) for a in domain.attributes]
-    out = escape.Lines(newline="")
-    writer = csv.writer(out, lineterminator=out.ENDING)
+    out = escape.Lines()
+    writer = csv.writer(out, lineterminator=out.ending)
     writer.writerow(domain.names)
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
+from dpsyn.dates import day_texts
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.feature_map import changed_by_noise
@@ -302,9 +304,8 @@ def of_release(
     smallest = min(sizes.values()) if isinstance(sizes, Mapping) else sizes
     target = settings["target"]
     if smallest is None and target in real:
-        mixed = released[target].unique()
-        counts = real[target].value_counts(dropna=False)  # where a cell may be empty, that is a class
-        smallest, classes = int(counts.reindex(mixed, fill_value=0).min()), len(mixed)
+        counts, mixed = _rows_by_class(real[target]), _rows_by_class(released[target])
+        smallest, classes = min(counts[value] for value in mixed), len(mixed)
     spec = PrivacySpec(**settings["requested"])
     part = next(entry for entry in settings["ledger"] if entry["name"] == "averages")
     averages = PrivacySpec(part["epsilon"], part["delta"], spec.neighbouring)
@@ -321,3 +322,9 @@ def of_release(
         words += f"; class counts have their part, the averages ε = {rounded_up(averages.epsilon, 4)}"
         words += f", δ = {rounded_up(averages.delta, 3)}"
     return averages, asked, words
+
+
+def _rows_by_class(column: pd.Series[Any]) -> Counter[Any]:
+    """How many rows each value has, of whatever type the column is; where a cell may be empty, that is a class."""
+    cells = day_texts(column).astype(object)
+    return Counter(cells.where(cells.notna(), None).tolist())

@@ -133,6 +133,29 @@ def test_single_runs_without_any_error_are_not_told_apart() -> None:
     assert frontier_in_words(points, "epsilon") == "A at every ε. Not told apart from the best by a single run: B (ε = 1)."
 
 
+@pytest.mark.parametrize(
+    ("measure", "one", "other", "told"),
+    [
+        ("accuracy, trees", 0.95, 0.77, True),
+        ("accuracy, trees", 0.80, 0.77, False),
+        ("accuracy, trees", 1.0, 0.9, True),
+        ("R², ridge", -0.50, -0.49, False),
+        ("R², ridge", 0.9, 0.1, True),
+        ("loss in the worst group, trees", -0.010, -0.011, False),
+        ("error", 0.1, 0.14, True),
+        ("error", 0.0, 0.1, True),
+    ],
+)
+def test_single_runs_are_told_apart_by_what_they_lose(measure: str, one: float, other: float, told: bool) -> None:
+    points = [replace(single(label, 1.0, mean), measure=measure) for label, mean in (("A", one), ("B", other))]
+    assert ("Not told apart" in frontier_in_words(points, "epsilon")) != told
+
+
+def test_a_single_run_within_the_bar_of_another_is_not_told_apart() -> None:
+    points = [single("A", 1.0, 0.1), point("B", 1.0, 0.14, 0.05)]
+    assert frontier_in_words(points, "epsilon") == "A at every ε. Not told apart from the best by a single run: B (ε = 1)."
+
+
 def test_where_a_system_has_not_run_the_best_is_not_known() -> None:
     points = [point("A", 0.1, 0.2), point("B", 0.1, 0.3), point("A", 1.0, 0.2), point("A", 3.0, 0.2), point("B", 3.0, 0.1)]
     assert [p.value for p in frontier(points, {1.0})] == [0.1, 3.0]

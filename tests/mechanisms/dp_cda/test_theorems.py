@@ -1,5 +1,6 @@
 """DP-CDA's conditions and noise scales."""
 
+import datetime
 import json
 import math
 from dataclasses import replace
@@ -228,6 +229,21 @@ def test_empty_cells_are_a_class_where_a_release_is_judged(classes: tuple[Any, A
     assert empty > 45
     assert (asked["classes"], asked["smallest_class"], asked["rows"]) == (3, 150, 3 * empty)
     assert f"at most {empty} rows of each class; class counts have their part, the averages ε = 1.8, δ = 9e-06" in words
+
+
+@pytest.mark.parametrize("stored", ["boolean", "object", "date"])
+def test_classes_are_counted_whatever_type_the_real_column_has(stored: str) -> None:
+    days = [datetime.date(2024, 1, 31), datetime.date(2024, 2, 1)]
+    values: list[Any] = days if stored == "date" else [True, False]
+    real = pd.Series([values[0]] * 60 + [values[1]] * 50 + [None] * 40, dtype="object" if stored == "date" else stored)
+    shown = [str(day) for day in days] if stored == "date" else values
+    released = pd.DataFrame({"y": pd.Series([*shown, None], dtype=object)})
+    classes = Attribute("y", "categorical", categories=tuple(shown), missing=True, public=True)
+    domain = Domain.of([classes, Attribute("x", "truth", categories=(0, 1), public=True)])
+    table = Table(pd.DataFrame({"y": real, "x": [0, 1] * 75}), domain)
+    settings = DPCDA(target="y", rows=3, order_of_mixture=2).calibrate(SPEC, domain, 150).facts()
+    _, asked, _ = of_release(settings, released, table.statistics(), table.frame)
+    assert (asked["classes"], asked["smallest_class"]) == (3, 40)
 
 
 def test_a_class_is_no_larger_than_the_rows_at_hand_allow() -> None:
