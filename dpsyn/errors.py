@@ -7,12 +7,15 @@ _LONGEST_QUOTED = 500
 _LONGEST_MESSAGE = 2_000
 
 
+def cut(text: str, longest: int) -> str:
+    """The text; of a longer one so many characters and an ellipsis."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
 def quoted(value: object) -> str:
     """A name or a value of the data as a sentence quotes it: as code, but with its backslashes as they are; a very long
     text is cut short."""
-    if isinstance(value, str) and len(value) > _LONGEST_QUOTED:
-        value = f"{value[:_LONGEST_QUOTED]}…"
-    return repr(value).replace("\\\\", "\\")
+    return repr(cut(value, _LONGEST_QUOTED) if isinstance(value, str) else value).replace("\\\\", "\\")
 
 
 def shown(value: object) -> str:
@@ -22,8 +25,7 @@ def shown(value: object) -> str:
         text = f"a {type(value).__name__}" if _may_hold_rows(value) else quoted(value)
     except Exception:  # noqa: BLE001  # whatever an object of the caller's raises, the message must come
         return f"a {type(value).__name__}"
-    text = "; ".join(text.splitlines())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return cut("; ".join(text.splitlines()), _LONGEST)
 
 
 def _may_hold_rows(value: object) -> bool:
@@ -37,8 +39,7 @@ class DpsynError(Exception):
     """Everything that dpsyn raises on purpose. A message that quotes something very long is cut short."""
 
     def __str__(self) -> str:
-        text = super().__str__()
-        return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
+        return cut(super().__str__(), _LONGEST_MESSAGE)
 
 
 class InputError(DpsynError, ValueError):

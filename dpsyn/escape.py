@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dpsyn.errors import cut
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -55,9 +57,7 @@ _OF_EVERY_OBJECT = frozenset(
 
 def plain(text: object) -> str:
     """One line without control characters; a visible mark stands for each of them. A very long one is cut short."""
-    shown = str(text)
-    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", shown).strip())
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", cut(str(text), _LONGEST)).strip())
 
 
 def markdown(text: object) -> str:

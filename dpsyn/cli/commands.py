@@ -24,9 +24,9 @@ from dpsyn.cli.reading import (
     names_in,
     needs_target,
     note_doubts,
-    note_empty_texts,
     note_formulas,
     note_unconfirmed,
+    note_written_alike,
     read,
     read_over,
     schema_of,
@@ -385,7 +385,7 @@ def generate(
                 raise
         note_formulas(release.rows, guarded=guard)
         if ending not in PARQUET:
-            note_empty_texts(table.domain)
+            note_written_alike(table.domain)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
         say_json({"written": written, **release.record()})

@@ -191,13 +191,13 @@ def note_formulas(rows: pd.DataFrame, *, guarded: bool) -> None:
         remark("some text would be run by a spreadsheet as a formula; --guard writes it after an apostrophe in a CSV or TSV")
 
 
-def note_empty_texts(domain: Domain) -> None:
+def note_written_alike(domain: Domain) -> None:
     """Say which columns tell apart what a text file does not: an empty text and an empty cell, or 1 and '1'."""
     for attribute in domain.attributes:
+        name = quoted(attribute.name)
         if len(set(map(str, attribute.categories))) < len(attribute.categories):
-            remark(f"column {quoted(attribute.name)}: some categories are written alike in a file, such as 1 and '1'")
+            remark(f"column {name}: some categories are written alike in a file, such as 1 and '1'")
         if attribute.missing and "" in attribute.categories:
-            name = quoted(attribute.name)
             remark(
                 f"column {name}: an empty text and a missing value are both an empty cell here; -o NAME.parquet keeps both"
             )

@@ -337,6 +337,8 @@ def _first_lines(text: Open) -> list[str]:
 
 def _between(text: Text, known: Sequence[str]) -> str:
     """The separator that cuts the first line into known names alone, if there is one."""
+    if not known:
+        return ""
     forms = {form.strip() for name in known for form in (name, str(escape.cell(name)))}
     for mark in SEPARATORS:
         try:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.data.counted import AnyTable
+from dpsyn.data.read import Moved
 from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.errors import ParameterError, quoted
 from dpsyn.evaluation.baseline import (
@@ -218,16 +219,17 @@ def evaluate(
         for error in release.marginals.values()
         if error.sampled
     )
+    moved = {a.name: Moved.of(a, synthetic.different(a.name)) for a in table.domain.attributes}
     sampled += tuple(
         f"column {quoted(a.name)}: {count:,} of {synthetic.n:,} synthetic cells lie outside the domain, {a.reach}, and are "
         "measured as its nearer end"
         for a in table.domain.attributes
-        if (count := int(a.outside(synthetic.different(a.name)).sum()))
+        if (count := moved[a.name].outside)
     )
     sampled += tuple(
         f"column {quoted(a.name)}: {count:,} of {synthetic.n:,} synthetic cells are no multiples of its unit, {a.unit:g}"
         for a in table.domain.attributes
-        if (count := int(a.between_units(synthetic.different(a.name)).sum()))
+        if (count := moved[a.name].between)
     )
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:

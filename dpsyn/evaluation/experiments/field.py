@@ -112,7 +112,7 @@ def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[fl
         last = reigns[-1][0].label
         said = [f"{reign[0].label} up to {symbol} = {short(reign[-1].value)}" for reign in reigns[:-1]]
         words = ", ".join([*said, f"then {last}"]) if said else f"{last} at every {symbol}"
-    said = [words]
+    sentences = [words]
     alike: dict[str, dict[str, list[str]]] = {}
     for best in hull:
         for p in points:
@@ -120,8 +120,8 @@ def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[fl
                 alike.setdefault(why, {}).setdefault(p.label, []).append(short(best.value))
     for why, systems in alike.items():
         found = [f"{label} ({symbol} = {', '.join(at)})" for label, at in systems.items()]
-        said.append(f"Not told apart from the best{why}: {listed(found, most=4)}")
-    return f"{'. '.join(said)}."
+        sentences.append(f"Not told apart from the best{why}: {listed(found, most=4)}")
+    return f"{'. '.join(sentences)}."
 
 
 def _not_told_apart(one: Point, other: Point) -> str:
