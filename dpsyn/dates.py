@@ -63,7 +63,7 @@ def day_text(number: float) -> str:
 
 def day_texts(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of moments or days as their days are written, 2024-12-31, None where missing; any other as it is."""
-    objects = column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in ("date", "datetime")
+    objects = column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in ("date", "datetime", "datetime64")
     if not objects and not pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column
     moments = local_moments(column)

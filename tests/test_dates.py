@@ -41,7 +41,7 @@ def test_the_first_moments_of_nanoseconds_stay_in_their_century() -> None:
     assert floored(column.to_numpy(), "us").astype(str).tolist()[0] == "1677-09-21T00:12:43.145224"
 
 
-@pytest.mark.parametrize("kind", [datetime.date.fromisoformat, datetime.datetime.fromisoformat, pd.Timestamp])
+@pytest.mark.parametrize("kind", [datetime.date.fromisoformat, datetime.datetime.fromisoformat, pd.Timestamp, np.datetime64])
 def test_days_as_objects_are_the_texts_that_write_them(kind: Callable[[str], object]) -> None:
     days = ["2024-01-31", None, "9999-12-31"]
     column = pd.Series([day and kind(day) for day in days], dtype=object, name="x")

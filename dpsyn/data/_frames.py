@@ -25,7 +25,7 @@ from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import (
     MAX_CATEGORIES,
     Column,
-    WideColumnError,
+    UnusableColumnError,
     category_of,
     decimals_rounded,
     describe_numbers,
@@ -45,13 +45,19 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 class Parquet:
-    """A Parquet file whose columns have types: ``names`` of the columns that are read, which are ``texts``, and ``rows``.
+    """A Parquet file whose columns have types.
+
+    Attributes:
+        names: of its columns.
+        faults: why some of them cannot be used; they are never read.
+        texts: columns of texts.
+        rows: how many.
 
     Args:
         source: its path, or its bytes.
 
     Raises:
-        DataError: the file is damaged, has no column, or a column holds nested values, bytes or times of day.
+        DataError: the file is damaged, or has columns of the same name.
     """
 
     def __init__(self, source: Path | bytes) -> None:
@@ -59,8 +65,9 @@ class Parquet:
         with self._open() as file:
             schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
-        self.names, self.notes = usable(schema)
-        kinds = {name: schema.field(name).type for name in self.names}
+        self.names, self.notes = labelled(schema)
+        self.faults = type_faults(schema)
+        kinds = {name: schema.field(name).type for name in self.names if name not in self.faults}
         self.texts = {name for name, kind in kinds.items() if is_text(kind)}
         self._worded = [name for name, kind in kinds.items() if is_text(getattr(kind, "value_type", kind))]
 
@@ -115,9 +122,16 @@ class Parquet:
             raise DataError(said) from error
 
     def frame(self) -> pd.DataFrame:
-        """All of it."""
+        """All columns that can be used.
+
+        Raises:
+            UnusableColumnError: none can.
+        """
+        used = [name for name in self.names if name not in self.faults]
+        for fault in self.faults.values() if not used else ():
+            raise fault
         with self._open() as file:
-            return as_frame(file.read().select(self.names))
+            return as_frame(file.read(used))
 
     def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, list[Any]]]:
         """Some columns by position, as Arrow arrays, batch by batch, with the share of the table that has been read."""
@@ -152,23 +166,36 @@ def _as_one(batches: list[Any]) -> Any:
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
 
 
-def usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the columns, and notes; refuses types that cannot be used."""
-    import pyarrow as pa
-
+def labelled(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the columns but for the row labels of pandas, and notes."""
     kept = tuple(name for name in schema.names if not _INDEX.fullmatch(name))
     notes = () if len(kept) == len(schema.names) else ("The row labels that pandas stored in the file were left out.",)
-    for field in (schema.field(name) for name in kept):
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
-        if other or pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
-            raise DataError(
-                f"column {quoted(field.name)} has the type {field.type}; only truth values, numbers, texts and "
-                "dates can be used: split it into simple columns, or leave it out before it is read",
-                column=field.name,
-            )
-        _check_zone(field.name, kind)
     return kept, notes
+
+
+def type_faults(schema: Any) -> dict[str, UnusableColumnError]:
+    """The columns whose types cannot be used, and what to say of them."""
+    found = {}
+    for field in schema:
+        try:
+            _check_type(field.name, field.type)
+        except UnusableColumnError as fault:
+            found[field.name] = fault
+    return found
+
+
+def _check_type(name: str, whole: Any) -> None:
+    import pyarrow as pa
+
+    kind = whole.value_type if pa.types.is_dictionary(whole) else whole
+    other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
+    if other or pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        raise UnusableColumnError(
+            f"column {quoted(name)} has the type {whole}; only truth values, numbers, texts and dates can be used: split "
+            "it into simple columns, or choose columns without it",
+            column=name,
+        )
+    _check_zone(name, kind)
 
 
 def _check_zone(name: str, kind: Any) -> None:
@@ -180,7 +207,7 @@ def _check_zone(name: str, kind: Any) -> None:
         try:
             as_series(pa.array([], kind))
         except DataError as error:
-            raise DataError(
+            raise UnusableColumnError(
                 f"column {quoted(name)} holds times of the zone {quoted(zone)}, which is not known; store them "
                 "without a zone, or with one such as 'Europe/Berlin' or '+02:00'",
                 column=name,
@@ -368,7 +395,7 @@ def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = Non
 
     Raises:
         DataError: the column holds infinite numbers, nested values or another type that cannot be used.
-        WideColumnError: too many distinct texts for a categorical column.
+        UnusableColumnError: too many distinct texts for a categorical column.
     """
     column = column.rename(name)
     if column.isna().all():
@@ -518,7 +545,7 @@ def _identifiers(name: str, column: pd.Series[Any], weights: Weights | None) -> 
 def _categorical(name: str, column: pd.Series[Any]) -> Column:
     """The type lists its categories, used or not; their order is kept."""
     if (count := len(column.cat.categories)) > MAX_CATEGORIES:
-        raise WideColumnError(
+        raise UnusableColumnError(
             f"column {quoted(name)} has {count} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
             column=name,
         )

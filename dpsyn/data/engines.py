@@ -9,9 +9,11 @@ import re
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,9 @@ import pyarrow as pa
 
 from dpsyn.cells import is_unicode
 from dpsyn.data._delimited import check_distinct
-from dpsyn.data._frames import check_shape, is_text, usable
+from dpsyn.data._frames import check_shape, is_text, labelled, type_faults
 from dpsyn.data._sql import Integers, Numbers, Threshold, in_microseconds, name_of, text
+from dpsyn.data.infer import UnusableColumnError
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
 MEMORY_LIMIT = "1GB"
@@ -104,12 +107,14 @@ class Engine(ABC):
         title: how to call the rows in messages.
         schema: of the rows, Arrow's.
         unlike: columns that nobody asked for, and that its files do not have alike; they are not in the schema.
+        faults: columns whose type cannot be used, as far as the schema does not say so.
         notes: on how they are read.
     """
 
     title: str
     schema: pa.Schema
     unlike: tuple[str, ...] = ()
+    faults: Mapping[str, UnusableColumnError] = MappingProxyType({})
     notes: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -273,9 +278,10 @@ class Files(_DuckDB):
         self._files = tuple(map(os.path.abspath, paths))
         unlike: dict[str, None] = {}
         with self._listening():
-            first = _columns(paths[0])
+            first, self.faults = _columns(paths[0])
             for path in paths[1:]:
-                found = _columns(path)
+                found, faults = _columns(path)
+                self.faults = {**faults, **self.faults}
                 for name in dict.fromkeys((*first, *found)):
                     here, there = found.get(name, _MISSING), first.get(name, _MISSING)
                     if here[1] == there[1]:
@@ -354,25 +360,39 @@ def _pattern(path: str) -> str:
     return re.sub(r"[*?[]", r"[\g<0>]", path)
 
 
-def _columns(path: str) -> dict[str, tuple[str, str]]:
-    """Arrow's type of each column of a Parquet file, and how it is stored; refuses types that cannot be used."""
+def _columns(path: str) -> tuple[dict[str, tuple[str, str]], dict[str, UnusableColumnError]]:
+    """Arrow's type of each column of a Parquet file, and how it is stored; and those that cannot be used."""
     from pyarrow import parquet
 
     schema = parquet.read_metadata(path).schema
-    columns, arrow = map(schema.column, range(len(schema))), schema.to_arrow_schema()
+    stored, arrow = map(schema.column, range(len(schema))), schema.to_arrow_schema()
     check_distinct(tuple(arrow.names), "the Parquet file's ")
-    check_shape(usable(arrow)[0], rows=1)  # durations are whole numbers to DuckDB, and what has no name gets one
+    check_shape(labelled(arrow)[0], rows=1)  # what has no name gets one from DuckDB
+    found = {}
     for field in arrow:
-        if pa.types.is_decimal256(field.type):
-            raise DataError(
-                f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read the "
-                "file into memory, or leave the column out of it",
-                column=field.name,
-            )
-    return {
-        field.name: (str(field.type), f"{one.physical_type} {one.logical_type}")
-        for field, one in zip(arrow, columns, strict=False)
+        parts = islice(stored, _parts(field.type))
+        found[field.name] = str(field.type), ", ".join(f"{one.physical_type} {one.logical_type}" for one in parts)
+    return found, _faults(arrow)
+
+
+def _parts(kind: pa.DataType) -> int:
+    """In how many columns a Parquet file stores a column of a type, which may be nested."""
+    nested: pa.DataType = getattr(kind, "storage_type", kind)
+    return sum(_parts(nested.field(i).type) for i in range(nested.num_fields)) or 1
+
+
+def _faults(arrow: pa.Schema) -> dict[str, UnusableColumnError]:
+    """Columns of a Parquet file that cannot be used, and those that are another type to DuckDB, as durations are numbers."""
+    long = {
+        field.name: UnusableColumnError(
+            f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read the file "
+            "into memory, or choose columns without it",
+            column=field.name,
+        )
+        for field in arrow
+        if pa.types.is_decimal256(field.type)
     }
+    return {**long, **type_faults(arrow)}
 
 
 def _check_names(names: Sequence[str], read: Sequence[str]) -> None:

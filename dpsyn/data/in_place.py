@@ -20,13 +20,14 @@ import pyarrow.compute as pc
 from dpsyn.attribute import Attribute
 from dpsyn.data import infer
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import check_shape, is_text, usable
+from dpsyn.data._frames import check_shape, is_text, labelled, type_faults
 from dpsyn.data._sql import Cells, Known, Numbers, name_of
 from dpsyn.data.counted import CountedTable, listed
 from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, Kept, Relation
 from dpsyn.data.large import TextRows, count_rows
 from dpsyn.data.read import (
     PARQUET_NAMES,
+    Faults,
     Moved,
     Wide,
     begins_as_parquet,
@@ -248,16 +249,16 @@ def _by_folders(
 
 
 def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> Opened:
-    names, notes = usable(engine.schema)
-    notes = (*engine.notes, *notes)
+    names, notes = labelled(engine.schema)
+    notes, faults = (*engine.notes, *notes), {**type_faults(engine.schema), **engine.faults}
     check_shape(names, rows=1)
-    wanted = chosen_columns(names, domain, columns)
+    wanted = chosen_columns(names, domain, columns, faults)
     if domain is not None:
         table = CountedTable.of(engine, domain.project(wanted), name)
         said = (note for attribute in table.domain.attributes for note in _said_of(table, attribute))
         others = left_out((*names, *engine.unlike), domain.names)
         return replace(table, notes=(*notes, *others, *said, *table.empty_rows())), ()
-    return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
+    return _inferred(engine, name, wanted, notes, wide, faults, named=columns is not None)
 
 
 def _said_of(table: CountedTable, attribute: Attribute) -> Iterator[str]:
@@ -273,7 +274,14 @@ def _said_of(table: CountedTable, attribute: Attribute) -> Iterator[str]:
 
 
 def _inferred(
-    engine: Engine, title: str, wanted: Sequence[str], notes: tuple[str, ...], wide: Wide, *, named: bool
+    engine: Engine,
+    title: str,
+    wanted: Sequence[str],
+    notes: tuple[str, ...],
+    wide: Wide,
+    faults: Faults,
+    *,
+    named: bool,
 ) -> Opened:
     """A table whose columns are what their different cells, and how many rows hold each, say that they are."""
     folds: dict[str, Fold] = {}
@@ -289,7 +297,7 @@ def _inferred(
             fold.add(of, rows)
         return fold.column(name)
 
-    found, dropped, more = inferred_columns(wanted, column, wide, named=named)
+    found, dropped, more = inferred_columns(wanted, column, wide, faults, named=named)
     columns = {one.attribute.name: one for one in found}
 
     def texts(attribute: Attribute) -> Cells | None:

@@ -89,15 +89,16 @@ class Column:
     hints: tuple[str, ...] = ()
 
 
-class WideColumnError(DataError):
-    """A text column has more than :data:`MAX_CATEGORIES` distinct values."""
+class UnusableColumnError(DataError):
+    """A column cannot be used, whose table can without it: more than :data:`MAX_CATEGORIES` different texts, or a type of no
+    use."""
 
 
 def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate: Locate) -> Column:
     """A column of a text file: truth values, numbers, dates, or categories.
 
     Raises:
-        WideColumnError: too many distinct texts for a categorical column.
+        UnusableColumnError: too many distinct texts for a categorical column.
         DataError: an infinite number.
     """
     taken, rows = _taken(name, words), len(words.codes)
@@ -358,7 +359,7 @@ def _categories(name: str, words: Words, notes: Sequence[str], *, hints: Sequenc
     texts = words.as_texts()
     notes = (*notes, *_spaces(name, words), *_look_alike(name, texts))
     if len(texts) > MAX_CATEGORIES:
-        raise WideColumnError(
+        raise UnusableColumnError(
             f"column {quoted(name)} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that "
             f"a categorical column may have (the first is {quoted(texts[0])}); leave it out, or group its values"
             + "".join(f". {note}" for note in notes),

@@ -27,6 +27,7 @@ from dpsyn.data._words import Words
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
     TAB_NAMES,
+    Faults,
     Moved,
     Wide,
     begins_as_parquet,
@@ -164,14 +165,16 @@ class _Folds(dict[str, Fold]):
         for fold, array in zip(self.values(), batch, strict=True):
             fold.add(array)
 
-    def plans(self, source: Delimited | Parquet, job: _Job) -> tuple[list[Plan], tuple[str, ...]]:
+    def plans(
+        self, source: Delimited | Parquet, job: _Job, wanted: Sequence[str], faults: Faults
+    ) -> tuple[list[Plan], tuple[str, ...]]:
         """What the columns are and how to encode them, and notes."""
         if job.domain is not None:
             found = [fold.column(name) for name, fold in self.items()]
             fitted: list[Plan] = [(one.attribute, _Fitted(one, partial(self.encoder, one, job))) for one in found]
             return fitted, left_out(source.names, job.domain.names)
         every, dropped, notes = inferred_columns(
-            list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None
+            wanted, lambda name: self[name].column(name), job.wide, faults, named=job.columns is not None
         )
         found = [column for column in every if column.attribute.name not in dropped]
         return [(column.attribute, self.encoder(column, job)) for column in found], notes
@@ -255,14 +258,14 @@ def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
     positions = [source.names.index(name) for name in wanted]
     folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), _Folds.add, job.tell_reading)
     first_row = [array[0].as_py() for array in next(source.batches(range(len(source.names))))[1]]
-    plans, notes = folds.plans(source, job)
+    plans, notes = folds.plans(source, job, wanted, {})
     return source, plans, (*source.text.notes, *source.header_notes(first_row), *notes)
 
 
 def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
     source = Parquet(job.path)
     check_shape(source.names, source.rows)
-    wanted = chosen_columns(source.names, job.domain, job.columns)
+    wanted = chosen_columns(source.names, job.domain, job.columns, source.faults)
     if job.domain is not None:
         dates = [name for name in wanted if name in source.texts and job.domain[name].kind == "date"]
         dated = _Folds((name, _dated(source, job.domain[name], job)) for name in dates)
@@ -273,14 +276,14 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
         fitted = {name: _Fitted(column, partial(dated.encoder, column, job)) for name, column in written.items()}
         plans: list[Plan] = [(job.domain[name], fitted.get(name) or _Typed(job.domain[name])) for name in wanted]
         return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
-    folds = _Folds()
-    for name in wanted:
+    folds, used = _Folds(), [name for name in wanted if name not in source.faults]
+    for name in used:
         kind = TextFold if name in source.texts else Fold
         folds[name] = kind(infer.MAX_CATEGORIES, _counter(source, name, job))
-    for share, batch in source.batches([source.names.index(name) for name in wanted]):
+    for share, batch in source.batches([source.names.index(name) for name in used]) if used else ():
         job.tell_reading(share)
         folds.add(batch)
-    plans, notes = folds.plans(source, job)
+    plans, notes = folds.plans(source, job, wanted, source.faults)
     return source, plans, (*source.notes, *notes)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
@@ -21,7 +22,7 @@ from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_whole, infer_typed, unicode_only, zones_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, WideColumnError, times_dropped
+from dpsyn.data.infer import Column, UnusableColumnError, times_dropped
 from dpsyn.dates import local_moments, timed
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
@@ -37,6 +38,9 @@ TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
 Fit = Callable[[Attribute, "pd.Series[Any]"], Column]
 """Takes typed cells as values of an attribute."""
+Faults = Mapping[str, UnusableColumnError]
+"""Columns that cannot be used, whatever their values are."""
+NONE: Faults = MappingProxyType({})
 Found = tuple[Table, tuple[str, ...]]
 """A table with its notes, and which of its columns look like identifiers and are to be left out."""
 _LEAST_PER_CELL, _LEAST_PER_BYTE = 16, 3
@@ -97,8 +101,8 @@ def read_table(
             ``public=False``.
         name: how to call the table; by default the file's name without its ending.
         columns: the columns to keep, in this order; by default the domain's, or all.
-        wide: what to do with a text column of more than 10,000 distinct values when inferring: refuse the file, or leave
-            the column out and say so in a note.
+        wide: what to do with a text column of more than 10,000 distinct values, or a column of Parquet or an engine whose
+            type cannot be used, when inferring: refuse the file, or leave the column out and say so in a note.
         in_place: count the rows where they lie, for mechanisms that need counts alone, and read none of them into memory.
             None counts folders, relations and tables of Ibis in place, and reads everything else.
 
@@ -146,7 +150,7 @@ def read_all(
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
         check_memory(title, file.rows, len(file.names), file.text_bytes)
-        return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes)
+        return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes, file)
     called = file_name or title
     if called.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(called)
@@ -277,8 +281,10 @@ def names_known(domain: Domain | None, columns: Sequence[str] | None) -> list[st
     return list(domain.names if domain is not None else () if columns is None else columns)
 
 
-def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:
-    """The columns to read, in order; refuses the ones that are not there."""
+def chosen_columns(
+    present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None, faults: Faults = NONE
+) -> list[str]:
+    """The columns to read, in order; refuses the ones that are not there, and what a domain asks of those with faults."""
     wanted = list(columns) if columns is not None else list(domain.names if domain is not None else present)
     if domain is not None:
         domain.project(wanted)
@@ -290,6 +296,9 @@ def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Seque
             raise kind(f"the table has no column {quoted(column)}; its columns are {shown}", column=column)
     if len(set(wanted)) != len(wanted):
         raise ParameterError("columns", columns, "every name at most once")
+    for column in wanted if domain is not None else ():
+        if column in faults:
+            raise faults[column]
     return wanted
 
 
@@ -316,7 +325,7 @@ def _from_text(
     if domain is not None:
         fitted = domain.project(wanted)
         return _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute), notes)
-    return _inferred(wanted, name, column, wide, notes, named=columns is not None)
+    return _inferred(wanted, name, column, wide, notes, {}, named=columns is not None)
 
 
 def _from_frame(
@@ -326,13 +335,16 @@ def _from_frame(
     columns: Sequence[str] | None,
     wide: Wide,
     notes: tuple[str, ...] = (),
+    file: Parquet | None = None,
 ) -> Found:
+    """The table of a DataFrame, which may hold what can be used of a file."""
     labels = "".join(f", {quoted(label)}" for label in frame.index.names if label is not None)[1:]
     if labels or not pd.api.types.is_integer_dtype(frame.index.dtype):
         notes = (*notes, f"The row labels{labels} were left out; reset_index() makes columns of them.")
+    faults = file.faults if file else {}
     frame = checked_frame(frame)
-    names = [str(column) for column in frame.columns]
-    wanted = chosen_columns(names, domain, columns)
+    names = file.names if file else [str(column) for column in frame.columns]
+    wanted = chosen_columns(names, domain, columns, faults)
 
     def fit(attribute: Attribute) -> Column:
         with unicode_only(attribute.name):
@@ -344,7 +356,7 @@ def _from_frame(
 
     if domain is not None:
         return _fitted(domain.project(wanted), names, name, fit, notes)
-    return _inferred(wanted, name, infer, wide, notes, named=columns is not None)
+    return _inferred(wanted, name, infer, wide, notes, faults, named=columns is not None)
 
 
 def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
@@ -430,10 +442,11 @@ def _inferred(
     infer: Callable[[str], Column],
     wide: Wide,
     notes: tuple[str, ...],
+    faults: Faults,
     *,
     named: bool,
 ) -> Found:
-    found, dropped, more = inferred_columns(wanted, infer, wide, named=named)
+    found, dropped, more = inferred_columns(wanted, infer, wide, faults, named=named)
     domain = Domain.of(column.attribute for column in found)
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
     return _noted(frame, domain, name, (*notes, *more), dropped)
@@ -463,32 +476,32 @@ def empty_rows(attributes: Sequence[Attribute], rows: int, count: Callable[[], i
 
 
 def inferred_columns(
-    wanted: Sequence[str], infer: Callable[[str], Column], wide: Wide, *, named: bool
+    wanted: Sequence[str], infer: Callable[[str], Column], wide: Wide, faults: Faults, *, named: bool
 ) -> tuple[list[Column], tuple[str, ...], tuple[str, ...]]:
     """All columns that can be inferred, the identifiers among them that are to be left out, and notes.
 
-    Texts that are too wide are refused or left out. Identifiers stay if columns were ``named``, or nothing else is there.
+    What cannot be used is refused or left out. Identifiers stay if columns were ``named``, or nothing else is there.
     """
-    results: list[Column | WideColumnError] = []
+    results: list[Column | UnusableColumnError] = []
     for column in wanted:
         try:
-            results.append(infer(column))
-        except WideColumnError as error:
+            results.append(faults.get(column) or infer(column))
+        except UnusableColumnError as error:
             results.append(error)
     found = [result for result in results if isinstance(result, Column)]
-    refused = [result for result in results if isinstance(result, WideColumnError)]
+    refused = [result for result in results if isinstance(result, UnusableColumnError)]
     if refused and (wide == "refuse" or not found):
         others = ", ".join(quoted(error.column) for error in refused[1:])
-        raise WideColumnError(
-            str(refused[0]) + (f" (the same holds for {others})" if others else ""), column=refused[0].column
+        raise UnusableColumnError(
+            str(refused[0]) + (f" (nor can {others} be used)" if others else ""), column=refused[0].column
         )
     identifiers = tuple(column.attribute.name for column in found if column.identifier)
     dropped = () if named or len(identifiers) == len(found) else identifiers
     return found, dropped, tuple(note for result in results for note in _said_of(result, dropped))
 
 
-def _said_of(result: Column | WideColumnError, dropped: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(result, WideColumnError):
+def _said_of(result: Column | UnusableColumnError, dropped: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(result, UnusableColumnError):
         return (f"Column {quoted(result.column)} was left out: {result}.",)
     if not result.identifier:
         return result.notes

@@ -1053,6 +1053,58 @@ def test_durations_are_refused_in_whichever_file_they_are(tmp_path: Path) -> Non
         dpsyn.read_table(tmp_path)
 
 
+_NO_USE = {
+    "tags": pa.array([["x"]] * 6),
+    "at": pa.array([datetime.time(3)] * 6),
+    "took": pa.array([datetime.timedelta(1)] * 6),
+    "raw": pa.array([b"x"] * 6),
+    "seen": pa.array([0] * 6, pa.timestamp("us", "Nowhere/Land")),
+}
+
+
+def test_files_are_compared_column_by_column_behind_nested_ones_too(tmp_path: Path) -> None:
+    places = pa.array([{"lat": 0.5, "lon": {"a": 1, "b": "x"}}] * 3)
+    for at, kind in enumerate((pa.int64(), pa.float64())):
+        rows = pa.table({"place": places, "a": pa.array([1, 2, 3], kind), "b": ["x", "y", "z"], "c": [1, 2, 3]})
+        parquet.write_table(rows, tmp_path / f"{at}.parquet")
+    with pytest.raises(DataError, match=r"column 'a' is double in .*1\.parquet', and int64 in"):
+        dpsyn.read_table(tmp_path)
+    assert dpsyn.read_table(tmp_path, columns=["b", "c"]).n == 6
+
+
+@pytest.mark.parametrize("way", ["memory", "in place", "folder", "statistics"])
+def test_columns_of_no_use_do_not_stand_in_the_way_of_others(way: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    useful = {"a": pa.array([1, 2, 3, 1, 2, 3]), "b": pa.array(["u", "v"] * 3)}
+    parquet.write_table(pa.table({"tags": _NO_USE["tags"], **useful, **_NO_USE}), path)
+
+    def read(**choices: Any) -> Any:
+        if way == "statistics":
+            return file_statistics(path, **choices)
+        return dpsyn.read_table(tmp_path if way == "folder" else path, in_place=way != "memory", **choices)
+
+    chosen = read(columns=["b", "a"])
+    assert (chosen.domain.names, chosen.notes) == (("b", "a"), ())
+    known = read(domain=chosen.domain)
+    assert known.domain == chosen.domain
+    assert known.notes == (f"Not in the domain, and left out: {', '.join(map(repr, _NO_USE))}.",)
+    rest = read(wide="leave_out")
+    assert rest.domain.names == ("a", "b")
+    assert [note.split(" was left out: column ")[0] for note in rest.notes] == [f"Column {name!r}" for name in _NO_USE]
+    if way != "statistics":
+        assert all(table.n == 6 and table.statistics().max_frequency == 1 / 6 for table in (chosen, known, rest))
+    odd = chosen.domain.replace(dpsyn.Attribute("a", "numeric", lower=0, upper=9))
+    for name in _NO_USE:
+        asked = dpsyn.Domain.of([*odd.attributes, dpsyn.Attribute(name, "numeric", lower=0, upper=9)])
+        for choices in ({"columns": ["a", name]}, {"domain": asked}, {"columns": [name], "wide": "leave_out"}):
+            with pytest.raises(DataError, match=f"column '{name}' (has the type|holds times of the zone)") as caught:
+                read(**choices)
+            assert caught.value.column == name
+    others = ", ".join(map(repr, list(_NO_USE)[1:]))
+    with pytest.raises(DataError, match=rf"choose columns without it \(nor can {others} be used\)"):
+        read()
+
+
 @pytest.mark.parametrize(("last", "notes"), [("2024-01-03 12:30", 1), ("2024-01-03", 0)])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_times_of_day_in_texts_are_told(ending: str, last: str, notes: int, tmp_path: Path) -> None:
