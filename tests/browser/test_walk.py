@@ -117,6 +117,8 @@ def test_from_the_start_to_good_rows_it_takes_few_clicks(page: Page, app_url: st
     clicks: list[str] = []
 
     def click(what: Locator) -> None:
+        expect(what).to_have_count(1, timeout=RUN)  # while a page is drawn anew, what moves is there twice
+        settled(page)
         expect(what).to_be_enabled(timeout=RUN)
         settled(page)
         clicks.append(what.inner_text())
