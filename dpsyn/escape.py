@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _BLANK = re.compile(r"[^\S\N{NO-BREAK SPACE}]")
 # Characters that control a terminal or turn the direction of writing, and halves of characters, which cannot be written at
 # all: what is read would not be what is there.
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKDOWN = re.compile(r"[\\`*_~$\[\]<>|]|&(?=#|\w+;)|:(?=\S)")
 # What begins a list, a heading or a line across the page where the text begins a paragraph.
 _FIRST_WORD = re.compile(r"\d+(?=[.)](?: |$))|(?=[#+=-]+(?: |$))")
 # Addresses become links even where their punctuation is escaped; an invisible joiner keeps them text.
-_ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=\w@)(?=\w)|(?<=:)(?=//)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=//)", re.IGNORECASE)
 # So do names of icons and emoji, which Streamlit looks for once Markdown has been read.
 _ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
 # And arrows and signs that it makes of pairs of characters that stand alone.

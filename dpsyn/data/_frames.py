@@ -88,14 +88,13 @@ class Parquet:
         listed = [name for name in names if name not in apart]
         with self._open(listed) as file:
             for batch in file.iter_batches(BATCH, columns=listed) if listed else ():
-                for column in batch.columns:
+                for column in (batch.column(name) for name in listed):
                     sizes = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
                     found += int(sizes.astype(np.int64)[column.indices.drop_null().to_numpy()].sum())
             others = [name for name in names if name in apart]
             for batch in file.iter_batches(_FEW, columns=others) if others else ():
-                found += sum(
-                    pc.sum(pc.binary_length(column.cast(pa.large_string()))).as_py() or 0 for column in batch.columns
-                )
+                texts = (batch.column(name).cast(pa.large_string()) for name in others)
+                found += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in texts)
         return found
 
     @contextmanager
@@ -131,7 +130,7 @@ class Parquet:
         for fault in self.faults.values() if not used else ():
             raise fault
         with self._open() as file:
-            return as_frame(file.read(used))
+            return as_frame(file.read(used).select(used))  # 'a.b' reads the part b of a nested a, too
 
     def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, list[Any]]]:
         """Some columns by position, as Arrow arrays, batch by batch, with the share of the table that has been read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from dpsyn.domain import listed
 from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
+_MOST_PARTS = 200_000
 _UNUSED = ("not", "if", "nullable", "formatExclusiveMinimum", "formatExclusiveMaximum")
 _EXCLUSIVE = ("exclusiveMinimum", "exclusiveMaximum")
 """Truth values in earlier drafts of JSON Schema, as "nullable" is in OpenAPI 3.0."""
@@ -99,18 +101,62 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
     return told, left_out
 
 
+class _Document(dict[str, Any]):
+    """A JSON Schema, and how many of its parts and values may still be looked at: a few that refer to each other can come
+    to as many as one likes."""
+
+    left = _MOST_PARTS
+
+    def look(self, parts: int) -> None:
+        """Count parts."""
+        self.left -= parts
+        if self.left < 0:
+            raise DataError(
+                f"the schema comes to more than {_MOST_PARTS:,} parts once its references are followed: simplify it"
+            )
+
+
 def of_json_schema(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
     """JSON Schema of a row, or of a list of rows."""
-    row = _resolved(found, found)
-    if "properties" not in row and isinstance(row.get("items"), Mapping):
-        row = _resolved(row["items"], found)
-    columns = _named(row.get("properties"), "the properties of the schema")
-    required = _list(row.get("required"))
-    told = {}
-    for name, column in columns.items():
-        said = _together(list(_parts(_node(column, f"property {name!r}"), found, name)), name)
-        told[name] = said if name in required or not required else replace(said, missing=True)
-    return told, {}
+    root = _Document(found)
+    rows = list(_rows(root, root))
+    lists = [row["items"] for row in rows if isinstance(row.get("items"), Mapping)]
+    if lists and not any("properties" in row for row in rows):
+        rows = [row for items in lists for row in _rows(items, root)]
+    required = [name for row in rows for name in _list(row.get("required"))]
+    columns: dict[str, list[Mapping[str, Any] | Said]] = {}
+    for row in rows:
+        for name, column in _columns(row).items():
+            columns.setdefault(name, []).extend(_parts(_node(column, f"property {name!r}"), root, name))
+    if not columns:
+        raise DataError("the schema names no properties, which are the columns of a row")
+    told = {name: _together(parts, name) for name, parts in columns.items()}
+    told = {name: said if name in required or not required else replace(said, missing=True) for name, said in told.items()}
+    others = [name for row in rows for part in _alternatives(row) for one in _rows(part, root) for name in _columns(one)]
+    return told, dict.fromkeys((name for name in others if name not in told), "only one of several alternatives names it")
+
+
+def _rows(node: Mapping[str, Any], root: _Document, levels: int = _LEVELS) -> Iterator[Mapping[str, Any]]:
+    """Descriptions of a row that hold at once."""
+    root.look(1)
+    if levels == 0:
+        raise DataError("the schema refers to itself")
+    referred = [_referred(node["$ref"], root)] if "$ref" in node else []
+    for part in (*referred, *(_node(part, "a part of the schema") for part in _list(node.get("allOf")))):
+        yield from _rows(part, root, levels - 1)
+    yield node
+
+
+def _columns(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _named(row.get("properties", {}), "the properties of the schema")
+
+
+def _alternatives(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Descriptions of a row of which not all hold."""
+    parts = [part for word in ("anyOf", "oneOf") for part in _list(row.get(word))]
+    parts += [row[word] for word in ("if", "then", "else") if word in row]
+    parts += _named(row.get("dependentSchemas", {}), "dependentSchemas").values()
+    return (part for part in parts if isinstance(part, Mapping))
 
 
 def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
@@ -122,10 +168,9 @@ def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
     return replace(said, missing=missing, notes=tuple(dict.fromkeys((*said.notes, *notes))))
 
 
-def _parts(
-    node: Mapping[str, Any], root: Mapping[str, Any], name: str, levels: int = _LEVELS
-) -> Iterator[Mapping[str, Any] | Said]:
+def _parts(node: Mapping[str, Any], root: _Document, name: str, levels: int = _LEVELS) -> Iterator[Mapping[str, Any] | Said]:
     """Nodes without parts that hold at once, and notes on what is not among them."""
+    root.look(1 + len(_values(node) or ()))
     if levels == 0:
         raise DataError(f"property {name!r} is nested too deeply")
     plain = {}
@@ -139,16 +184,18 @@ def _parts(
             for part in _list(value):
                 yield from _parts(_node(part, f"property {name!r}"), root, name, levels - 1)
         elif word in ("anyOf", "oneOf"):
-            yield from _one_of([_node(part, f"property {name!r}") for part in _list(value)], root, name, levels - 1)
+            parts = [_node(part, f"property {name!r}") for part in _list(value)]
+            yield from _one_of(parts, root, name, levels - 1, once=word == "oneOf")
         else:
             plain[word] = value
     yield plain
 
 
 def _one_of(
-    parts: Sequence[Mapping[str, Any]], root: Mapping[str, Any], name: str, levels: int
+    parts: Sequence[Mapping[str, Any]], root: _Document, name: str, levels: int, *, once: bool
 ) -> Iterator[Mapping[str, Any] | Said]:
-    """The same of alternatives: lists of values are put together, null means that it may be empty."""
+    """The same of alternatives: lists of values are put together, null means that it may be empty. ``once``: not two of them
+    may hold."""
     every = [(found, _together(found, name)) for found in (list(_parts(part, root, name, levels)) for part in parts)]
     missing = True if any(said.missing for _, said in every) else None
     told = [(found, said) for found, said in every if replace(said, missing=None) not in (Said(), Said("categorical", ()))]
@@ -160,10 +207,11 @@ def _one_of(
         for each in told[0][0]:
             yield each if isinstance(each, Said) or not missing else _or_null(each)
     elif not silent and all(said.categories is not None for _, said in told):
-        values: dict[Any, Any] = {}
-        for value in (value for _, said in told for value in said.categories or ()):
-            values.setdefault(_key(value), value)
-        yield {"enum": [*values.values(), *([None] if missing else [])]}
+        lists = [{_key(value): value for value in said.categories or ()} for _, said in told]
+        times = Counter(key for values in lists for key in values)
+        first = {key: value for values in reversed(lists) for key, value in values.items()}
+        there = [first[key] for key, found in times.items() if found == 1 or not once]
+        yield {"enum": [*there, *([None] if missing else [])]}
         yield Said(notes=tuple(note for _, said in told for note in said.notes))
     else:
         yield Said(missing=missing, notes=(_APART,))
@@ -198,8 +246,7 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
         exact = _unit(every("multipleOf"), name, whole=kinds == ["integer"])
         unit = None if exact is None else float(exact)
         above, below = low in every(_EXCLUSIVE[0]), high in every(_EXCLUSIVE[1])
-        excluded = listed(f"{bound:.15g}" for bound, out in ((low, above), (high, below)) if bound is not None and out)
-        notes = (f"{excluded} itself is allowed here: give a unit",) if excluded and exact is None else ()
+        notes = _still_allowed((low, above), (high, below)) if exact is None else ()
         if low is not None and above:
             low = _next_multiple(low, exact, above=True)
         if high is not None and below:
@@ -268,15 +315,6 @@ def _not_used(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"what {word!r} says of it is not used" for word in words)
 
 
-def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row without a reference."""
-    for _ in range(_LEVELS):
-        if "$ref" not in node:
-            return node
-        node = {**_referred(node["$ref"], root), **{word: value for word, value in node.items() if word != "$ref"}}
-    raise DataError("the schema refers to itself")
-
-
 def _referred(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a reference within the document stands for."""
     at: Any = root
@@ -321,14 +359,16 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
                 for side, above in ((low, True), (high, False))
             )
             lower, upper = max(least, default=None), min(most, default=None)
+            ends = ((lower, (lower, True) in low), (upper, (upper, True) in high))
             told[name] = Said("numeric", lower=lower, upper=upper, unit=1.0 if unit else None, missing=missing)
+            told[name] = replace(told[name], notes=() if unit else _still_allowed(*ends))
         elif held in ("category", "str", "string", "object") or held.startswith("string"):
             told[name] = Said("categorical", missing=missing)
         else:
             told[name] = Said(missing=missing)
         used = _BOUNDS if told[name].kind in ("numeric", "date") else _VALUES
         notes = (f"its check {quoted(test)} is not used" for test, value in tests if test not in used and value != [])
-        told[name] = replace(told[name], notes=tuple(dict.fromkeys(notes)))
+        told[name] = replace(told[name], notes=(*told[name].notes, *dict.fromkeys(notes)))
     return told, {}
 
 
@@ -398,7 +438,15 @@ def _next_multiple(bound: float, unit: Fraction | None, *, above: bool) -> float
     if unit is None:
         return bound
     steps = Fraction(str(bound)) / unit
-    return float((math.floor(steps) + 1 if above else math.ceil(steps) - 1) * unit)
+    found = (math.floor(steps) + 1 if above else math.ceil(steps) - 1) * unit
+    return float(found) if abs(found) <= sys.float_info.max else math.inf if found > 0 else -math.inf
+
+
+def _still_allowed(*bounds: tuple[float | None, bool]) -> tuple[str, ...]:
+    """A note on bounds that are excluded, where no multiple is next to them."""
+    found = [f"{bound:.15g}" for bound, out in bounds if bound is not None and out]
+    are = "itself is" if len(found) == 1 else "themselves are"
+    return (f"{' and '.join(found)} {are} allowed here: give a unit",) if found else ()
 
 
 def _days(text: Any, name: str) -> float:

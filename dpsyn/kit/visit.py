@@ -208,6 +208,11 @@ def bundled(name: str) -> Dataset:
     return Dataset(table=table, full=table, target=SAMPLES[name].target, sample=name)
 
 
+def is_bundled(name: str, domain: Domain) -> bool:
+    """Whether these are columns of a bundled dataset as it comes, so that what of them is public is our own word."""
+    return name in SAMPLES and set(domain.attributes) <= set(bundled(name).table.domain.attributes)
+
+
 def use_upload(data: bytes, name: str) -> None:
     """Read an uploaded file: at once if that is quick, else as a job.
 

@@ -134,6 +134,33 @@ def page(text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["release", "experiment"])
+def test_nor_is_it_so_while_a_bundled_dataset_is_open(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
+    app = AppTest.from_function(page, default_timeout=60, args=(archived(kind, held_out=0.4),))
+    app.session_state["dataset"] = visit.bundled("asia")
+    app.run()
+    assert not app.exception
+    said = " ".join(element.value for element in (*app.markdown, *app.info))
+    assert ("its word does not count" if kind == "release" else "not confirmed as public") in said
+    assert "All are confirmed as public" not in said
+    assert "Public facts only" not in said
+
+
+@pytest.mark.parametrize("name", ["asia", "people"])
+@pytest.mark.parametrize("changed", [False, True])
+def test_public_by_our_own_word_are_the_columns_of_a_bundled_dataset_as_they_come(name: str, changed: bool) -> None:
+    domain = visit.bundled("asia").table.domain
+    first = domain.attributes[0]
+    domain = domain.replace(replace(first, categories=(*first.categories, "x"), kind="categorical")) if changed else domain
+    ours = name == "asia" and not changed
+    assert visit.is_bundled(name, domain) is visit.is_bundled(name, domain.project(domain.names[:3])) is ours
+    source = replace(visit.bundled("asia").source, name=name, domain=domain)
+    found = workspace._stated(experiment_of(source))
+    assert found.data is not None
+    assert found.data.domain == (domain if ours else domain.unconfirmed())
+
+
+@pytest.mark.parametrize("kind", ["release", "experiment"])
 @pytest.mark.parametrize("confirmed_here", [(), ("smokes",), ("smokes", "age")], ids=len)
 def test_what_an_imported_file_calls_public_is_not_so_nor_does_a_button_make_it_so(
     kind: str, confirmed_here: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

@@ -224,8 +224,12 @@ NODES: dict[str, tuple[dict[str, Any], Attribute]] = {
         Attribute("x", "date", lower=0, upper=30, missing=True),
     ),
     "values beside a type": (
-        {"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b"}, {"enum": ["b", "c"]}]},
+        {"type": "string", "anyOf": [{"const": "a", "title": "A"}, {"const": "b"}, {"enum": ["b", "c"]}]},
         Attribute("x", "categorical", ("a", "b", "c")),
+    ),
+    "values in one alternative alone": (
+        {"type": "string", "oneOf": [{"const": "a"}, {"enum": ["d", "b"]}, {"enum": ["b", "c"]}]},
+        Attribute("x", "categorical", ("a", "d", "c")),
     ),
     "values in several lists": (
         {"allOf": [{"enum": [1, 2, 3, None]}, {"enum": [3, None, 2.0]}, {"type": ["number", "null"]}]},
@@ -547,6 +551,65 @@ def test_parts_deep_inside_parts_take_no_time() -> None:
         read_code_book(node(allOf=[{"$ref": "#/properties/x"}]))
 
 
+@pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
+def test_a_few_parts_that_come_to_very_many_are_refused(word: str) -> None:
+    laughs: dict[str, Any] = {"0": {"enum": [1, 2]}}
+    for at in range(1, 9):
+        laughs[str(at)] = {word: [{"$ref": f"#/$defs/{at - 1}"}] * 8}
+    books = [node(**{"$ref": "#/$defs/8"}), *([{"$ref": "#/$defs/8"}] if word == "allOf" else [])]
+    for book in books:
+        with pytest.raises(DataError, match="more than 200,000 parts"):
+            read_code_book({**book, "$defs": laughs})
+    long = {"properties": {"x": {"allOf": [{"$ref": "#/$defs/x"}] * 300}}, "$defs": {"x": {"enum": list(range(1000))}}}
+    with pytest.raises(DataError, match="more than 200,000 parts"):
+        read_code_book(long)
+
+
+def test_the_columns_of_a_row_are_those_of_all_its_parts() -> None:
+    flag, grade = {"type": "boolean"}, {"enum": [1, 2, 3]}
+    book = read_code_book(
+        {
+            "$ref": "#/$defs/base",
+            "properties": {"own": flag, "grade": {"maximum": 9, "enum": [3, 2, 4]}},
+            "allOf": [{"properties": {"more": flag}, "required": ["more"]}, {"$ref": "#/$defs/last"}],
+            "required": ["own"],
+            "anyOf": [{"required": ["more"]}, {"properties": {"more": flag, "perhaps": flag}}],
+            "then": {"properties": {"other": grade}},
+            "dependentSchemas": {"own": {"allOf": [{"properties": {"hung": flag}}]}},
+            "$defs": {"base": {"properties": {"grade": grade}}, "last": {"allOf": [{"properties": {"end": flag}}]}},
+        }
+    )
+    assert list(book.columns) == ["grade", "more", "end", "own"]
+    assert book.columns["grade"].categories == (2, 3)
+    assert [said.missing for said in book.columns.values()] == [True, False, True, False]
+    why = "only one of several alternatives names it"
+    assert book.left_out == dict.fromkeys(("perhaps", "other", "hung"), why)
+    assert "Column 'hung' was left out: only one of several alternatives names it." in book.project(None).domain()[1]
+    rows = read_code_book({"type": "array", "items": {"allOf": [{"properties": {"a": flag}}, {"properties": {"b": flag}}]}})
+    assert list(rows.columns) == ["a", "b"]
+    with pytest.raises(DataError, match="refers to itself"):
+        read_code_book({"allOf": [{"$ref": "#"}], "properties": {"a": flag}})
+
+
+def test_a_bound_that_is_excluded_and_has_no_number_beyond_it_is_refused() -> None:
+    for side, low, high in (("exclusiveMinimum", 1e308, 1.7e308), ("exclusiveMaximum", -1.7e308, -1e308)):
+        ends = {"minimum": low, "maximum": high, "multipleOf": 1e308} | {side: low if side == "exclusiveMinimum" else high}
+        with pytest.raises(DomainError, match=r"'x'.* = -?inf is not possible: a finite number"):
+            read_code_book(node(type="number", **ends)).domain()
+
+
+@pytest.mark.parametrize("held", ["float64", "int64"])
+def test_bounds_of_pandera_that_are_excluded_and_stay_are_told(held: str) -> None:
+    told = ("1 and 5 themselves are allowed here: give a unit",) if held == "float64" else ()
+    for tests, said in (
+        ({"greater_than": 1, "less_than": 5}, told),
+        ({"greater_than": 1, "greater_than_or_equal_to": 2, "less_than_or_equal_to": 5}, ()),
+    ):
+        column = {"dtype": held, "checks": tests}
+        (found,) = read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).columns.values()
+        assert found.notes == said
+
+
 def test_columns_are_chosen_by_name() -> None:
     book = read_code_book(SDV)
     assert list(book.project(["seen"]).columns) == ["seen"]
@@ -655,4 +718,4 @@ def test_multiples_are_of_what_the_type_has_too(
 ) -> None:
     (said,) = read_code_book({"type": "object", "properties": {"x": node}, "required": ["x"]}).columns.values()
     assert (said.lower, said.upper, said.unit) == (lower, upper, unit)
-    assert said.notes == (("0, 10 itself is allowed here: give a unit",) if unit is None else ())
+    assert said.notes == (("0 and 10 themselves are allowed here: give a unit",) if unit is None else ())

@@ -16,6 +16,8 @@ from pyarrow import parquet
 
 import dpsyn
 from dpsyn import Attribute, Domain
+from dpsyn.data._frames import Parquet
+from dpsyn.data.counted import CountedTable
 from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.data.large import file_statistics
 from dpsyn.data.read import read_table
@@ -239,6 +241,18 @@ def test_row_labels_of_pandas_are_left_out_and_said() -> None:
 def test_parquet_that_is_no_table(columns: Any, part: str) -> None:
     with pytest.raises(DataError, match=part):
         dpsyn.read_table(as_parquet(columns))
+
+
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}])
+def test_a_part_of_a_nested_column_is_not_the_column_of_its_name(options: dict[str, Any], tmp_path: Path) -> None:
+    rows = pa.table({"a": pa.array([{"b": "no"}] * 40), "a.b": ["x", "yy"] * 20, "c": ["u", "u", "v", "v"] * 10})
+    parquet.write_table(rows, tmp_path / "x.parquet", **options)
+    for in_place in (False, True):
+        table = read_table(tmp_path / "x.parquet", columns=["a.b", "c"], in_place=in_place)
+        assert table.domain["a.b"].categories == ("x", "yy")
+        codes = table.loaded().codes if isinstance(table, CountedTable) else table.codes
+        assert codes[:4].tolist() == [[0, 0], [1, 0], [0, 1], [1, 1]]
+    assert Parquet(tmp_path / "x.parquet").text_bytes == 100
 
 
 @pytest.mark.parametrize("cut", [4, 40, -1, -20])

@@ -175,7 +175,8 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
     st.subheader("Releases of other data, other columns or another held-out share", anchor=False)
     for at, ((name, public), group) in enumerate(groups.items()):
         # What an imported file calls public nobody here has said to be.
-        of_file = current.sample is None and any(FROM_A_FILE in made.release.guarantee.assumptions for made in group)
+        read = any(FROM_A_FILE in made.release.guarantee.assumptions for made in group)
+        of_file = read and not visit.is_bundled(name, public)
         domain = public.unconfirmed() if of_file else public
         with st.container(border=True):
             widgets.badge(any(made.measured is not None for made in group) or not domain.is_public)

@@ -229,7 +229,7 @@ def _stated(experiment: Experiment) -> Experiment:
         for key, one in experiment.results.items()
     }
     data = experiment.data
-    if data is not None and not data.sample:
+    if data is not None and not (data.sample and visit.is_bundled(data.name, data.domain)):
         data = replace(data, domain=data.domain.unconfirmed())
     return replace(experiment, results=found, data=data)
 

@@ -152,7 +152,7 @@ class Workspace:
     def keep(self, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None = None) -> None:
         """Write a release, or an experiment with its results, in place of what the folder has of it.
 
-        With what it was ``before`` it is changed: of all else stays what another visit has made of it.
+        With what it was ``before`` it is changed: of all else stays what another visit has made of it, unless that is gone.
         """
         path = self._path(thing)
         text = (
@@ -161,9 +161,9 @@ class Workspace:
         with self._alone():
             if isinstance(thing, MadeRelease):
                 return _write(path, _changed(path, text, thing, before))
+            known = before.results if isinstance(before, Experiment) and path.exists() else {}
             (path.parent / "results").mkdir(parents=True, exist_ok=True)
             _write(path, _changed(path, text, thing, before))
-            known = before.results if isinstance(before, Experiment) else {}
             for key, result in thing.results.items():
                 if known.get(key) is not result:
                     _add_result(path, result)

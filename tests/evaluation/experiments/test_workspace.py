@@ -325,6 +325,12 @@ def test_a_change_leaves_what_another_visit_has_changed(tmp_path: Path) -> None:
     assert (tried.name, tried.references) == ("mine", {"best": {"e": 0.5}})
     assert list(tried.results.values()) == [result(0)]
 
+    workspace.remove(experiment)
+    ran = replace(experiment, results={(done := result(0)).key: done})
+    workspace.keep(replace(ran, name="mine"), ran)
+    (again,) = workspace.read().experiments
+    assert (again.name, list(again.results.values())) == ("mine", [done])
+
     path = tmp_path / "releases" / f"{made.key}.json"
     for damaged in ("{", "[]", '{"runs": []}', '{"runs": [{}]}', '{"runs": [1]}'):
         path.write_text(damaged)
