@@ -17,6 +17,8 @@ from dpsyn.data.large import count_rows
 from dpsyn.errors import DataError
 
 SCHEMA = pa.schema([("a", pa.int64())])
+ROWS = 30_000
+"""DuckDB may look at a signal only once it is done, so that a query must take more than a second, and not a minute."""
 
 
 def interrupted() -> Iterator[Any]:
@@ -34,8 +36,8 @@ def test_what_interrupts_the_reading_interrupts_the_counting() -> None:
 
 def test_what_interrupts_a_query_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    rows = Kept(lambda: [pa.record_batch([pa.array(np.arange(10**5))], schema=SCHEMA)], SCHEMA, "t")
-    assert rows.ask("SELECT count(*) AS n FROM dpsyn_rows")["n"][0].as_py() == 10**5
+    rows = Kept(lambda: [pa.record_batch([pa.array(np.arange(ROWS))], schema=SCHEMA)], SCHEMA, "t")
+    assert rows.ask("SELECT count(*) AS n FROM dpsyn_rows")["n"][0].as_py() == ROWS
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
