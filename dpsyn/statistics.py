@@ -47,7 +47,7 @@ class DatasetStatistics:
         listed = None if self.sizes is None else checks.items("sizes", self.sizes, "a list of whole numbers")
         sizes = None if listed is None else tuple(checks.whole("sizes", size) for size in listed)
         p = checks.whole("p", self.p, most=_MOST_BITS, why="a row has at least 1 bit")
-        if sizes:
+        if sizes is not None:
             least = sum(1 if size == 2 else size for size in sizes)
             checks.whole("p", p, least, sum(sizes), why="a column has a bit for each code, or one for two")
         n = checks.whole("n", self.n, most=checks.LARGEST_COUNT, why="the number of rows")

@@ -121,6 +121,7 @@ def test_truth_values_are_one_bit_and_others_one_hot() -> None:
         ((9, 10, 1.0, 2), "distinct_rows"),
         ((5, 10, 0.1, None, (2,)), "p"),
         ((4, 10, 0.1, None, (2, 2, 3)), "p"),
+        ((4, 10, 0.1, None, ()), "p"),
     ],
 )
 def test_impossible_statistics_are_refused(arguments: tuple[Any, ...], field: str) -> None:

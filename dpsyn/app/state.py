@@ -306,6 +306,14 @@ def running_of(experiment: Experiment) -> Job | None:
     return job if job is not None and job.context.get("experiment") is experiment else None
 
 
+def runs_elsewhere(experiment: Experiment) -> bool:
+    """Whether another visit on the workspace runs it now."""
+    folder = workspace()
+    jobs_of = () if folder is None else scheduler().kept_in(folder.place)
+    same = (job for job in jobs_of if getattr(job.context.get("experiment"), "key", None) == experiment.key)
+    return any(job is not visit.job() for job in same)
+
+
 def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatistics] = ()) -> str:
     """What publishing all these releases and private statistics together would cost, one sentence a dataset."""
     sentences = []

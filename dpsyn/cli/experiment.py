@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -14,7 +15,7 @@ from dpsyn import checks
 from dpsyn.cli.reading import noted, schema_of
 from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
 from dpsyn.data.samples import SAMPLES, load_sample
-from dpsyn.errors import DataError, ParameterError, quoted
+from dpsyn.errors import DataError, InputError, ParameterError, quoted
 from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
@@ -107,6 +108,7 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
         models=tuple(plan.models),
         data=source,
     )
+    is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     workspace = Workspace(folder)
     before = _before(workspace, experiment)
@@ -122,7 +124,12 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
             note(f"{counted(len(dropped), 'result')} that {quoted(file)} no longer asks for left the experiment")
     with Progress(experiment.name, quiet=quiet) as progress:
         progress("measuring the real data against itself", 0.0)
-        baseline = real_baseline(learn, held_out, plan.target, degrees=degrees, models=experiment.models)
+        try:
+            baseline = real_baseline(learn, held_out, plan.target, degrees=degrees, models=experiment.models)
+        except InputError:
+            if is_new:
+                shutil.rmtree(folder)
+            raise
         for said in baseline.notes:
             note(said)
         experiment.references = references(baseline)

@@ -188,7 +188,8 @@ def _check_type(name: str, whole: Any) -> None:
 
     kind = whole.value_type if pa.types.is_dictionary(whole) else whole
     other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
-    if other or pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+    lasting = pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind)
+    if other or pa.types.is_nested(kind) or _is_bytes(kind) or lasting:
         raise UnusableColumnError(
             f"column {quoted(name)} has the type {whole}; only truth values, numbers, texts and dates can be used: split "
             "it into simple columns, or choose columns without it",

@@ -243,7 +243,9 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
     if all(kind in ("integer", "number") for kind in kinds):
         low = max(_numbers(every("minimum", "exclusiveMinimum"), name), default=None)
         high = min(_numbers(every("maximum", "exclusiveMaximum"), name), default=None)
-        exact = _unit(every("multipleOf"), name, whole=kinds == ["integer"])
+        steps = every("multipleOf")
+        exact = _unit(steps, name, whole=kinds == ["integer"])
+        odd = _not_used(["multipleOf"] if not all(_is_number(step) and step > 0 for step in steps) else ())
         unit = None if exact is None else float(exact)
         above, below = low in every(_EXCLUSIVE[0]), high in every(_EXCLUSIVE[1])
         notes = _still_allowed((low, above), (high, below)) if exact is None else ()
@@ -251,7 +253,7 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
             low = _next_multiple(low, exact, above=True)
         if high is not None and below:
             high = _next_multiple(high, exact, above=False)
-        return Said("numeric", lower=low, upper=high, unit=unit, missing=missing, notes=notes)
+        return Said("numeric", lower=low, upper=high, unit=unit, missing=missing, notes=(*notes, *odd))
     if kinds == ["string"] and days:
         note = ("of a time only the day is kept",) if "date-time" in days else ()
         firsts, lasts = ([_days(each, name) for each in every(word)] for word in _OF_DAYS)

@@ -19,7 +19,7 @@ from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_whole, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
-from dpsyn.data.infer import Column
+from dpsyn.data.infer import Column, UnusableColumnError
 from dpsyn.data.read import Moved, check_memory, empty_rows
 from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
@@ -333,14 +333,20 @@ AnyTable = Table | CountedTable
 
 
 def _numbers(engine: Engine, attribute: Attribute) -> Numbers | None:
-    kind = engine.schema.field(attribute.name).type
-    if attribute.kind == "date" and pa.types.is_timestamp(kind) and kind.tz is not None:
-        raise DataError(
-            f"column {quoted(attribute.name)} holds times with a zone, which engines show by clocks of their own: hand in "
-            "a query that casts them to dates",
-            column=attribute.name,
+    if attribute.kind == "date":
+        check_no_zone(engine, attribute.name)
+    return numbers_of(attribute, engine.schema.field(attribute.name).type, engine.cell(attribute.name))
+
+
+def check_no_zone(engine: Engine, column: str) -> None:
+    """Refuse a column of times with a zone."""
+    kind = engine.schema.field(column).type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        raise UnusableColumnError(
+            f"column {quoted(column)} holds times with a zone, which engines show by clocks of their own: hand in a query "
+            "that casts them to dates, or choose columns without it",
+            column=column,
         )
-    return numbers_of(attribute, kind, engine.cell(attribute.name))
 
 
 def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cell: str | None = None) -> Listed:

@@ -22,7 +22,7 @@ from dpsyn.data import infer
 from dpsyn.data._fold import CHANGED, Fold, TextFold
 from dpsyn.data._frames import check_shape, is_text, labelled, type_faults
 from dpsyn.data._sql import Cells, Known, Numbers, name_of
-from dpsyn.data.counted import CountedTable, listed
+from dpsyn.data.counted import CountedTable, check_no_zone, listed
 from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, Kept, Relation
 from dpsyn.data.large import TextRows, count_rows
 from dpsyn.data.read import (
@@ -289,6 +289,7 @@ def _inferred(
         raise DataError(f"the table has {counted(len(wanted), 'column')} but no row")
 
     def column(name: str) -> infer.Column:
+        check_no_zone(engine, name)
         listed_ = engine.categories(name)
         kind = TextFold if listed_ is None and is_text(engine.schema.field(name).type) else Fold
         fold = folds[name] = kind(infer.MAX_CATEGORIES, lambda values: _different(engine, name, values))

@@ -102,7 +102,8 @@ def read_table(
         name: how to call the table; by default the file's name without its ending.
         columns: the columns to keep, in this order; by default the domain's, or all.
         wide: what to do with a text column of more than 10,000 distinct values, or a column of Parquet or an engine whose
-            type cannot be used, when inferring: refuse the file, or leave the column out and say so in a note.
+            type cannot be used, where neither a domain nor ``columns`` name it: refuse the file, or leave the column out and
+            say so in a note.
         in_place: count the rows where they lie, for mechanisms that need counts alone, and read none of them into memory.
             None counts folders, relations and tables of Ibis in place, and reads everything else.
 
@@ -480,7 +481,8 @@ def inferred_columns(
 ) -> tuple[list[Column], tuple[str, ...], tuple[str, ...]]:
     """All columns that can be inferred, the identifiers among them that are to be left out, and notes.
 
-    What cannot be used is refused or left out. Identifiers stay if columns were ``named``, or nothing else is there.
+    What cannot be used is refused or left out. If columns were ``named``, all are taken or refused; identifiers stay, too,
+    where nothing else is there.
     """
     results: list[Column | UnusableColumnError] = []
     for column in wanted:
@@ -490,7 +492,7 @@ def inferred_columns(
             results.append(error)
     found = [result for result in results if isinstance(result, Column)]
     refused = [result for result in results if isinstance(result, UnusableColumnError)]
-    if refused and (wide == "refuse" or not found):
+    if refused and (wide == "refuse" or named or not found):
         others = ", ".join(quoted(error.column) for error in refused[1:])
         raise UnusableColumnError(
             str(refused[0]) + (f" (nor can {others} be used)" if others else ""), column=refused[0].column

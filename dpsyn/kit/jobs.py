@@ -25,10 +25,11 @@ from typing import IO, Any
 
 import psutil
 
+from dpsyn.errors import DataError, quoted
 from dpsyn.kit import visitor
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.kit.visitor import Visitor
-from dpsyn.kit.worker import CONTROL, FOLDER, PAUSE, SHARE, Outcome
+from dpsyn.kit.worker import CONTROL, FOLDER, NO_ROOM, PAUSE, SHARE, WITHOUT_ROOM, Outcome
 
 _WAIT = 0.02
 
@@ -223,6 +224,8 @@ class Job:
                 return result
         if self._ended is not None:
             return Outcome(error=self._ended)
+        if code == WITHOUT_ROOM:
+            return Outcome(error=f"The run could not go on. {NO_ROOM}")
         reason = "was stopped by the system, most likely for want of memory" if code and code < 0 else "ended early"
         return Outcome(error=f"The run {reason}. Nothing else was lost.")
 
@@ -246,12 +249,18 @@ def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arg
 
     Raises:
         ParameterError: the limits that were set for this server make no sense.
+        DataError: what the task needs cannot be written to the folder for temporary files.
     """
     queue = scheduler()
-    given = tempfile.TemporaryFile()  # noqa: SIM115  # handed to the child
-    pickle.dump((task, arguments), given, protocol=pickle.HIGHEST_PROTOCOL)
-    given.seek(0)
     context = context or {}
-    job = Job(label, given, context, visitor.current(), context.get("kept_in"), context.get("keep"))
+    try:
+        with contextlib.ExitStack() as opened:
+            given = opened.enter_context(tempfile.TemporaryFile())
+            pickle.dump((task, arguments), given, protocol=pickle.HIGHEST_PROTOCOL)
+            given.seek(0)
+            job = Job(label, given, context, visitor.current(), context.get("kept_in"), context.get("keep"))
+            opened.pop_all()  # it is the job's now
+    except OSError as fault:
+        raise DataError(f"{quoted(label)} was not begun. {NO_ROOM}") from fault
     queue.submit(job)
     return job

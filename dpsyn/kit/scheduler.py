@@ -106,11 +106,14 @@ class Scheduler:
             waiting = self._in_turn()
             return waiting.index(job) if job in waiting else 0
 
-    def left_behind(self, folder: str) -> Job | None:
-        """A job that this workspace keeps and that nobody watches any more."""
+    def kept_in(self, folder: str) -> list[Job]:
+        """The jobs that this workspace keeps and that have not ended, in their order."""
         with self._lock:
-            every = (job for job in self._kept if job.kept_in == folder and job.running and not job.visitor.present)
-            return min(every, key=lambda job: job.number, default=None)
+            return sorted((job for job in self._kept if job.kept_in == folder and job.running), key=lambda job: job.number)
+
+    def left_behind(self, folder: str) -> Job | None:
+        """The first of them that nobody watches any more."""
+        return next((job for job in self.kept_in(folder) if not job.visitor.present), None)
 
     def tend(self, now: float) -> bool:
         """End what is not wanted or takes too much, begin what has its turn; whether there is anything left to tend."""

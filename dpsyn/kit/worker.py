@@ -10,6 +10,7 @@ unpickled on the other side.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -33,6 +34,12 @@ from dpsyn.notation import gigabytes
 
 CONTROL, SHARE, FOLDER = "DPSYN_JOB_CONTROL", "DPSYN_JOB_MEMORY", "DPSYN_JOB_FOLDER"
 PAUSE = b"P"
+WITHOUT_ROOM = 74
+"""How it exits where it can write no more."""
+NO_ROOM = (
+    "The server's folder for temporary files (TMPDIR) cannot be written to, or is full. Make room there, then try again: "
+    "your data and releases are still here."
+)
 _WATCH = 1.0
 _NICE = 5
 """Pages answer before work goes on."""
@@ -104,16 +111,30 @@ def run(task: str, arguments: dict[str, Any]) -> Outcome:
         return Outcome(value=getattr(import_module(module), function)(**arguments, progress=report))
     except DpsynError as error:
         return Outcome(error=str(error))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return _unforeseen(error)
     except MemoryError:
         return Outcome(error=too_much_memory(int(os.environ[SHARE])))
     except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
-        return Outcome(
-            error=faults.sentence(error), details=f"identifier {faults.identifier(error)}: {faults.places(error)}"
-        )
+        return _unforeseen(error)
+
+
+def _unforeseen(error: Exception) -> Outcome:
+    details = f"identifier {faults.identifier(error)}: {faults.places(error)}"
+    return Outcome(error=faults.sentence(error), details=details)
 
 
 def main() -> None:
     """Run the one task of this process."""
+    try:
+        _main()
+    except OSError:
+        os._exit(WITHOUT_ROOM)
+
+
+def _main() -> None:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that a library's print cannot spoil the outcome
     report("starting", 0.0)

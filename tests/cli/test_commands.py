@@ -880,6 +880,13 @@ def test_results_of_other_settings_are_none_of_the_plan(here: Path) -> None:
     assert [result.settings["rows"] for result in experiment.results.values()] == [20]
 
 
+def test_an_experiment_that_is_refused_leaves_no_folder(here: Path) -> None:
+    (here / "grid.toml").write_text(GRID.replace("delta = 0.0", 'delta = 1e-3\ntarget = "raucht"\nmodels = []'), "utf-8")
+    before = sorted(here.iterdir())
+    run("experiment", "grid.toml", "-o", "new", "--workers", "1", "-q", code=terminal.INPUT)
+    assert sorted(here.iterdir()) == before
+
+
 def test_what_an_experiment_leaves_out_is_as_it_usually_is() -> None:
     for name in MECHANISMS:
         kind = config_class(name)

@@ -1072,6 +1072,17 @@ def test_files_are_compared_column_by_column_behind_nested_ones_too(tmp_path: Pa
     assert dpsyn.read_table(tmp_path, columns=["b", "c"]).n == 6
 
 
+def test_what_an_engine_alone_has_is_left_out_too(tmp_path: Path) -> None:
+    said = "SELECT i % 3 AS a, INTERVAL (i) DAY AS took, TIMESTAMPTZ '2024-01-01 00:00:00+00' AS seen FROM range(6) AS r(i)"
+    table = dpsyn.read_table(duckdb.sql(said), wide="leave_out")
+    assert table.domain.names == ("a",)
+    assert "'took' was left out: column 'took' has the type month_day_nano_interval" in table.notes[0]
+    assert "'seen' was left out: column 'seen' holds times with a zone" in table.notes[1]
+    for column in ("took", "seen"):
+        with pytest.raises(DataError, match=f"column '{column}' h"):
+            dpsyn.read_table(duckdb.sql(said), columns=["a", column], wide="leave_out")
+
+
 @pytest.mark.parametrize("way", ["memory", "in place", "folder", "statistics"])
 def test_columns_of_no_use_do_not_stand_in_the_way_of_others(way: str, tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
@@ -1096,7 +1107,7 @@ def test_columns_of_no_use_do_not_stand_in_the_way_of_others(way: str, tmp_path:
     odd = chosen.domain.replace(dpsyn.Attribute("a", "numeric", lower=0, upper=9))
     for name in _NO_USE:
         asked = dpsyn.Domain.of([*odd.attributes, dpsyn.Attribute(name, "numeric", lower=0, upper=9)])
-        for choices in ({"columns": ["a", name]}, {"domain": asked}, {"columns": [name], "wide": "leave_out"}):
+        for choices in ({"columns": ["a", name]}, {"domain": asked}, {"columns": ["a", name], "wide": "leave_out"}):
             with pytest.raises(DataError, match=f"column '{name}' (has the type|holds times of the zone)") as caught:
                 read(**choices)
             assert caught.value.column == name

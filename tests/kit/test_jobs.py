@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import DataError, ParameterError
 from dpsyn.kit import jobs, worker
 
 
@@ -94,6 +95,49 @@ def test_an_unforeseen_error_is_a_message_with_details_apart():
     assert outcome.details.startswith(f"identifier {mark}: RuntimeError")
     assert "in crash" in outcome.details
     assert "boom" not in outcome.error + outcome.details
+
+
+def fill_the_disk(progress):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def lose_a_file(progress):
+    raise FileNotFoundError(errno.ENOENT, "No such file")
+
+
+def answer_without_room(progress):
+    class Full:
+        def __reduce__(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    return Full()
+
+
+@pytest.mark.parametrize("task", [fill_the_disk, answer_without_room])
+def test_without_room_for_temporary_files_a_run_says_so(task):
+    outcome = start(task).outcome()
+    assert outcome.error == f"The run could not go on. {worker.NO_ROOM}"
+    assert outcome.details is None
+
+
+def test_another_fault_of_the_system_is_an_unforeseen_one():
+    assert "did not foresee" in start(lose_a_file).outcome().error
+
+
+@pytest.mark.parametrize("files", [0, 1])
+def test_nor_is_it_begun(files, monkeypatch):
+    open_file, made = tempfile.TemporaryFile, []
+
+    def full(*arguments, **options):
+        if len(made) == files:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        made.append(open_file(*arguments, **options))
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(DataError) as caught:
+        start(answer, value=1)
+    assert str(caught.value) == f"'test' was not begun. {worker.NO_ROOM}"
 
 
 def spill_and_linger(progress):

@@ -137,6 +137,8 @@ def test_a_job_that_a_workspace_keeps_goes_on_and_is_found_again():
     scheduler, visitor = queue(), Someone("a")
     [job] = submitted(scheduler, visitor, kept_in="/folder")
     assert scheduler.left_behind("/folder") is None
+    assert scheduler.kept_in("/folder") == [job]
+    assert scheduler.kept_in("/other") == []
     visitor.present = False
     scheduler.tend(0.0)
     scheduler.tend(2 * GRACE)

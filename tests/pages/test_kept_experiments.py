@@ -202,6 +202,20 @@ def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page,
     assert [len(e.results) for e in Workspace(tmp_path).read().experiments] == [2]
 
 
+def test_what_another_visit_runs_is_not_offered_to_be_run(open_page, tmp_path):
+    app, job = left_behind(open_page, tmp_path)
+    job.visitor = Gone(present=True)
+    other = experiments(open_page("data", data="car", data_columns='{"lug_boot":null}'), tmp_path)
+    assert "job" not in other.session_state
+    assert "2 of 2 cells are still to come: another visit runs them." in " ".join(w.value for w in other.warning)
+    assert not [button for button in other.button if button.label.startswith("Resume")]
+    assert "Resume" not in " ".join(w.value for w in app.warning)
+    job.pause(False)
+    app = finish_job(app)
+    done = experiments(open_page("data", data="car", data_columns='{"lug_boot":null}'), tmp_path)
+    assert not [w for w in done.warning if "cells" in w.value]
+
+
 def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):
     app, job = left_behind(open_page, tmp_path)
     job.wait()

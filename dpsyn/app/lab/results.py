@@ -63,7 +63,8 @@ def _heading(experiment: Experiment) -> None:
         st.header(f"{number} · {escape.markdown(experiment.name)}", width="content", anchor=False)
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             widgets.badge(True)
-            edit([experiment], f"lab_{number}", busy=state.running_of(experiment) is not None)
+            busy = state.running_of(experiment) is not None or state.runs_elsewhere(experiment)
+            edit([experiment], f"lab_{number}", busy=busy)
 
 
 def _findings(experiment: Experiment, current: Dataset, *, own: bool) -> None:
@@ -72,12 +73,19 @@ def _findings(experiment: Experiment, current: Dataset, *, own: bool) -> None:
     running = state.running_of(experiment) is not None
     if missing and not running:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.warning(f"{missing} of {len(experiment.cells)} cells have not been run.", icon=":material/pending:")
-            if own and st.button(
-                f"Resume: run the {missing} that are missing",
-                icon=":material/resume:",
-                disabled=visit.job() is not None,
-                key=f"lab_resume_{experiment.number}",
+            elsewhere = state.runs_elsewhere(experiment)
+            said = "are still to come: another visit runs them. Open the workspace again to see them" if elsewhere else ""
+            said = f"{missing} of {len(experiment.cells)} cells {said or 'have not been run'}."
+            st.warning(said, icon=":material/pending:")
+            if (
+                own
+                and not elsewhere
+                and st.button(
+                    f"Resume: run the {missing} that are missing",
+                    icon=":material/resume:",
+                    disabled=visit.job() is not None,
+                    key=f"lab_resume_{experiment.number}",
+                )
             ):
                 state.start(experiment)
                 st.rerun(scope="app")
