@@ -15,13 +15,12 @@ EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 run: $(VENV)/.run
 	DPSYN_LOCAL=1 PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
-# What users touch, and all else: two halves side by side, which takes two thirds of the time; what the first said comes last.
-APP := tests/pages tests/browser tests/app tests/kit tests/cli
+# Parts that run side by side, as many as there are processors, the longest first; what each said comes once it is done.
+PARTS := tests/data:tests/robustness tests/conformance:tests/mechanisms tests/pages tests/browser:tests/app:tests/kit:tests/cli
+OTHERS := $(foreach part,$(subst :, ,$(PARTS)),--ignore=$(part))
 test: check
-	log=$$(mktemp); \
-	$(BIN)/python -m pytest $(APP) > $$log 2>&1 & app=$$!; \
-	$(BIN)/python -m pytest $(APP:%=--ignore=%); rest=$$?; \
-	wait $$app; half=$$?; cat $$log; rm -f $$log; [ $$rest -eq 0 ] && [ $$half -eq 0 ]
+	printf '%s\n' $(PARTS) '$(OTHERS)' | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count())') -I PART sh -c ' \
+	  log=$$(mktemp); $(BIN)/python -m pytest $$(echo PART | tr : " ") > $$log 2>&1; code=$$?; cat $$log; rm -f $$log; exit $$code'
 
 # A PostgreSQL of our own for the tests that need one (apt-get install postgresql); `.ci/postgres stop` ends it.
 postgres:

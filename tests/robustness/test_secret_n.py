@@ -32,7 +32,8 @@ CONFIGS: list[Any] = [
     dpsyn.PrivateSampling(rows=3),
     dpsyn.DPMix(rows=5, size=8),
     dpsyn.DPMix(rows=5, size=10**9),
-    *(config_class(name)(rows=5) for name in MECHANISMS if name not in ("dp_cda", "dp_mix")),
+    *(config_class(name)(rows=5) for name in MECHANISMS if name not in ("dp_cda", "dp_mix", "dp_gan")),
+    dpsyn.DPGAN(rows=5, steps=100),
 ]
 
 
