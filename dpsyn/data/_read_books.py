@@ -20,7 +20,11 @@ from dpsyn.domain import listed
 from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
-_MOST_PARTS = 200_000
+_MOST_LOOKED_AT = 1_000_000
+_UNUSED_OF_ROWS = (
+    *("anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies"),
+    *("patternProperties", "propertyNames", "minProperties", "maxProperties", "prefixItems"),
+)
 _UNUSED = ("not", "if", "nullable", "formatExclusiveMinimum", "formatExclusiveMaximum")
 _EXCLUSIVE = ("exclusiveMinimum", "exclusiveMaximum")
 """Truth values in earlier drafts of JSON Schema, as "nullable" is in OpenAPI 3.0."""
@@ -67,7 +71,11 @@ class Said:
     notes: tuple[str, ...] = ()
 
 
-def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
+Described = tuple[dict[str, Said], dict[str, str], tuple[str, ...]]
+"""What is said by column, why others are left out, and notes on what is said of no column alone."""
+
+
+def of_sdv(found: Mapping[str, Any]) -> Described:
     """Metadata of SDV or SDMetrics, of one table."""
     tables = found.get("tables", {"": found})
     if not isinstance(tables, Mapping) or len(tables) != 1:
@@ -76,11 +84,11 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
     (table,) = tables.values()
     columns = _named(_named(table, "a table of the metadata").get("columns"), "the columns of the metadata")
     keys = [table.get("primary_key"), *_list(table.get("alternate_keys"))]
-    keys += [part for key in keys if isinstance(key, list) for part in key]
+    single = {part for key in keys for part in (key if isinstance(key, list) else [key]) if isinstance(part, str)}
     told, left_out = {}, {}
     for name, column in columns.items():
         kind = _named(column, f"column {quoted(name)}").get("sdtype")
-        if name in keys or kind == "id" or column.get("pii") is True:
+        if name in single or kind == "id" or column.get("pii") is True:
             left_out[name] = _IDENTIFIER
         elif kind == "categorical":
             ordered = [word for word in ("order", "order_by") if column.get(word) is not None]
@@ -98,65 +106,61 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
             told[name] = Said("date", notes=tuple(notes))
         else:
             left_out[name] = f"its sdtype is {shown(kind)}, which is neither numbers, dates nor categories"
-    return told, left_out
+    return told, left_out, ()
 
 
 class _Document(dict[str, Any]):
-    """A JSON Schema, and how many of its parts and values may still be looked at: a few that refer to each other can come
-    to as many as one likes."""
+    """A JSON Schema, and how much of it may still be looked at: a few parts that refer to each other can come to as much as
+    one likes."""
 
-    left = _MOST_PARTS
+    left = _MOST_LOOKED_AT
 
-    def look(self, parts: int) -> None:
-        """Count parts."""
-        self.left -= parts
+    def look(self, *found: Any) -> None:
+        """Count what is looked at: parts of a schema, and lists."""
+        self.left -= 10 + sum(map(_extent, found))
         if self.left < 0:
-            raise DataError(
-                f"the schema comes to more than {_MOST_PARTS:,} parts once its references are followed: simplify it"
-            )
+            raise DataError("the schema is too long once its references are followed: simplify it")
 
 
-def of_json_schema(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
+def _extent(found: Any) -> int:
+    within = found.values() if isinstance(found, Mapping) else ()
+    return len(found) + sum(len(value) for value in within if isinstance(value, list | Mapping))
+
+
+def of_json_schema(found: Mapping[str, Any]) -> Described:
     """JSON Schema of a row, or of a list of rows."""
     root = _Document(found)
     rows = list(_rows(root, root))
     lists = [row["items"] for row in rows if isinstance(row.get("items"), Mapping)]
     if lists and not any("properties" in row for row in rows):
-        rows = [row for items in lists for row in _rows(items, root)]
-    required = [name for row in rows for name in _list(row.get("required"))]
+        rows = [*rows, *(row for items in lists for row in _rows(items, root))]
+    required = {name: None for row in rows for name in _list(row.get("required")) if isinstance(name, str)}
     columns: dict[str, list[Mapping[str, Any] | Said]] = {}
     for row in rows:
-        for name, column in _columns(row).items():
+        for name, column in _named(row.get("properties", {}), "the properties of the schema").items():
             columns.setdefault(name, []).extend(_parts(_node(column, f"property {name!r}"), root, name))
     if not columns:
         raise DataError("the schema names no properties, which are the columns of a row")
     told = {name: _together(parts, name) for name, parts in columns.items()}
     told = {name: said if name in required or not required else replace(said, missing=True) for name, said in told.items()}
-    others = [name for row in rows for part in _alternatives(row) for one in _rows(part, root) for name in _columns(one)]
-    return told, dict.fromkeys((name for name in others if name not in told), "only one of several alternatives names it")
+    words = dict.fromkeys(word for row in rows for word, value in row.items() if word in _UNUSED_OF_ROWS and value != {})
+    words |= {"additionalProperties": None} if any(row.get("additionalProperties") for row in rows) else {}
+    notes = [f"What {word!r} says of the rows is not used." for word in words]
+    notes += [
+        f"Column {quoted(name)} is required and not described: it was left out." for name in required if name not in told
+    ]
+    return told, {}, tuple(notes)
 
 
 def _rows(node: Mapping[str, Any], root: _Document, levels: int = _LEVELS) -> Iterator[Mapping[str, Any]]:
     """Descriptions of a row that hold at once."""
-    root.look(1)
+    root.look(node)
     if levels == 0:
         raise DataError("the schema refers to itself")
     referred = [_referred(node["$ref"], root)] if "$ref" in node else []
     for part in (*referred, *(_node(part, "a part of the schema") for part in _list(node.get("allOf")))):
         yield from _rows(part, root, levels - 1)
     yield node
-
-
-def _columns(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _named(row.get("properties", {}), "the properties of the schema")
-
-
-def _alternatives(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Descriptions of a row of which not all hold."""
-    parts = [part for word in ("anyOf", "oneOf") for part in _list(row.get(word))]
-    parts += [row[word] for word in ("if", "then", "else") if word in row]
-    parts += _named(row.get("dependentSchemas", {}), "dependentSchemas").values()
-    return (part for part in parts if isinstance(part, Mapping))
 
 
 def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
@@ -170,7 +174,7 @@ def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
 
 def _parts(node: Mapping[str, Any], root: _Document, name: str, levels: int = _LEVELS) -> Iterator[Mapping[str, Any] | Said]:
     """Nodes without parts that hold at once, and notes on what is not among them."""
-    root.look(1 + len(_values(node) or ()))
+    root.look(node)
     if levels == 0:
         raise DataError(f"property {name!r} is nested too deeply")
     plain = {}
@@ -197,7 +201,9 @@ def _one_of(
     """The same of alternatives: lists of values are put together, null means that it may be empty. ``once``: not two of them
     may hold."""
     every = [(found, _together(found, name)) for found in (list(_parts(part, root, name, levels)) for part in parts)]
-    missing = True if any(said.missing for _, said in every) else None
+    empty = sum(said.missing is True for _, said in every)
+    exact = not any(said.notes for _, said in every)
+    missing = empty == 1 if once and exact and empty else True if empty else None
     told = [(found, said) for found, said in every if replace(said, missing=None) not in (Said(), Said("categorical", ()))]
     silent = any(said == Said() for _, said in every)
     if not told:
@@ -206,11 +212,14 @@ def _one_of(
         yield Said(missing=missing)
         for each in told[0][0]:
             yield each if isinstance(each, Said) or not missing else _or_null(each)
+        if missing is False:  # two of them allow null
+            yield {"type": [*(kind for kind in _TYPES if kind != "null"), "number", "integer"]}
     elif not silent and all(said.categories is not None for _, said in told):
         lists = [{_key(value): value for value in said.categories or ()} for _, said in told]
+        root.look(*lists)
         times = Counter(key for values in lists for key in values)
         first = {key: value for values in reversed(lists) for key, value in values.items()}
-        there = [first[key] for key, found in times.items() if found == 1 or not once]
+        there = [first[key] for key, found in times.items() if found == 1 or not (once and exact)]
         yield {"enum": [*there, *([None] if missing else [])]}
         yield Said(notes=tuple(note for _, said in told for note in said.notes))
     else:
@@ -275,7 +284,7 @@ def _of_values(lists: Sequence[Sequence[Any]], types: Sequence[Any] | None, word
     notes = (f"of its values those are left out that its type excludes: {left_out}",) if out else ()
     tests = (*_OF_NUMBERS * any(map(_is_number, there)), *_OF_TEXTS * any(isinstance(value, str) for value in there))
     unused = _not_used(word for word in words if word in tests)
-    return Said("categorical", there, missing=True if None in fit else None, notes=(*notes, *unused))
+    return Said("categorical", there, missing=None in fit, notes=(*notes, *unused))
 
 
 def _kinds(node: Mapping[str, Any]) -> list[Any] | None:
@@ -321,7 +330,10 @@ def _referred(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a reference within the document stands for."""
     at: Any = root
     for part in filter(None, unquote(str(reference)).removeprefix("#").split("/")):
-        at = at.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(at, Mapping) else None
+        if isinstance(at, list) and part.isdecimal() and int(part) < len(at):
+            at = at[int(part)]
+        else:
+            at = at.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(at, Mapping) else None
     if not str(reference).startswith("#") or not isinstance(at, bool | Mapping):
         raise DataError(f"the schema refers to {shown(reference)}, which is not in it")
     return _node(at, f"what {shown(reference)} stands for")
@@ -332,11 +344,14 @@ def _node(found: Any, what: str) -> Mapping[str, Any]:
     return {} if found is True else _named(found, what)
 
 
-def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
+def of_pandera(found: Mapping[str, Any]) -> Described:
     """What ``to_json`` of a pandera DataFrameSchema writes, of this and of earlier versions."""
-    told = {}
+    told, left_out = {}, {}
     for name, described in _named(found.get("columns"), "the columns of the pandera schema").items():
         column = _named(described, f"column {quoted(name)}")
+        if column.get("regex"):
+            left_out[name] = "it stands for all columns whose names fit a pattern: describe each of them"
+            continue
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
         own = _tests(column.get("checks"))
         # Since 0.30 they stand beside the other fields.
@@ -354,15 +369,16 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
             # Below its midnight is the day before.
             lasts = [_days(day, name) - (below and not re.search("[1-9]", str(day)[10:])) for day, below in high]
             told[name] = Said("date", lower=max(firsts, default=None), upper=min(lasts, default=None), missing=missing)
-        elif held.startswith(("int", "uint", "float", "decimal")):
-            unit = Fraction(1) if "int" in held else None
+        elif re.match("u?int[0-9]|float|decimal", held):
+            places = re.fullmatch(r"decimal\w*\(\d+, *(\d+)\)", held)
+            unit = Fraction(1, 10 ** int(places[1])) if places else Fraction(1) if held.startswith(("int", "uint")) else None
             least, most = (
                 [_next_multiple(_numbers([bound], name)[0], unit if out else None, above=above) for bound, out in side]
                 for side, above in ((low, True), (high, False))
             )
             lower, upper = max(least, default=None), min(most, default=None)
             ends = ((lower, (lower, True) in low), (upper, (upper, True) in high))
-            told[name] = Said("numeric", lower=lower, upper=upper, unit=1.0 if unit else None, missing=missing)
+            told[name] = Said("numeric", lower=lower, upper=upper, unit=float(unit) if unit else None, missing=missing)
             told[name] = replace(told[name], notes=() if unit else _still_allowed(*ends))
         elif held in ("category", "str", "string", "object") or held.startswith("string"):
             told[name] = Said("categorical", missing=missing)
@@ -371,7 +387,8 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
         used = _BOUNDS if told[name].kind in ("numeric", "date") else _VALUES
         notes = (f"its check {quoted(test)} is not used" for test, value in tests if test not in used and value != [])
         told[name] = replace(told[name], notes=(*told[name].notes, *dict.fromkeys(notes)))
-    return told, {}
+    unused = (word for word in ("index", "checks") if found.get(word))
+    return told, left_out, tuple(f"What {word!r} says of the rows is not used." for word in unused)
 
 
 def _ends(tests: Sequence[tuple[str, Any]], included: str, excluded: str, end: str, name: str) -> list[tuple[Any, bool]]:

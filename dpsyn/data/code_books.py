@@ -19,7 +19,7 @@ import pandas as pd
 
 from dpsyn import checks, escape
 from dpsyn.attribute import Attribute
-from dpsyn.data._read_books import Said, of_json_schema, of_pandera, of_sdv
+from dpsyn.data._read_books import Described, Said, of_json_schema, of_pandera, of_sdv
 from dpsyn.data.editing import READ_OFF, edited_domain, editor_lines
 from dpsyn.data.infer import truth_pair
 from dpsyn.dates import day_text
@@ -40,11 +40,13 @@ class CodeBook:
         form: one of :data:`FORMS`.
         columns: what it says, by column; those that are left out are not among them.
         left_out: why, by column.
+        notes: on what it says of no column alone, in full sentences.
     """
 
     form: str
     columns: Mapping[str, Said]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def project(self, names: Sequence[str] | None) -> CodeBook:
         """The same of some of the columns, in the order given; of all with None.
@@ -78,6 +80,7 @@ class CodeBook:
             "rows", rows, Table, "a table in memory, such as dpsyn.read_table(path) gives, or None", optional=True
         )
         notes = [f"Column {quoted(name)} was left out: {why}." for name, why in self.left_out.items()]
+        notes += self.notes
         if not self.columns:
             raise DomainError("the description leaves no column to make")
         read = None if rows is None else _read_off(rows, self.columns)
@@ -286,11 +289,10 @@ def _bounds(attribute: Attribute) -> list[str | float]:
     return [day_text(b) if attribute.kind == "date" else int(b) if float(b).is_integer() else b for b in bounds]
 
 
-Read = Callable[[Mapping[str, Any]], tuple[dict[str, Said], dict[str, str]]]
-_READERS: dict[str, tuple[Callable[[Mapping[str, Any]], bool], Read]] = {
+_READERS: dict[str, tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any]], Described]]] = {
     "pandera": (lambda found: "schema_type" in found, of_pandera),
     "sdv": (lambda found: isinstance(found.get("columns"), Mapping) or "tables" in found, of_sdv),
-    "json-schema": (lambda found: bool({"properties", "items", "$ref", "$schema"} & found.keys()), of_json_schema),
+    "json-schema": (lambda found: bool({"properties", "items", "allOf", "$ref", "$schema"} & found.keys()), of_json_schema),
 }
 _WRITERS: dict[str, Callable[[Domain], tuple[dict[str, Any], list[str]]]] = {
     "sdv": _sdv,

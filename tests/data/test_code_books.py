@@ -13,6 +13,7 @@ import pytest
 
 import dpsyn
 from dpsyn.cli.commands import FORMS as IN_A_TERMINAL
+from dpsyn.data import _read_books
 from dpsyn.data.code_books import FORMS, code_book, code_book_text, read_code_book
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError
@@ -552,17 +553,93 @@ def test_parts_deep_inside_parts_take_no_time() -> None:
 
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
-def test_a_few_parts_that_come_to_very_many_are_refused(word: str) -> None:
+def test_a_few_parts_that_come_to_very_many_are_refused(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _read_books._Document.left == 1_000_000
+    monkeypatch.setattr(_read_books._Document, "left", 20_000)
     laughs: dict[str, Any] = {"0": {"enum": [1, 2]}}
     for at in range(1, 9):
         laughs[str(at)] = {word: [{"$ref": f"#/$defs/{at - 1}"}] * 8}
     books = [node(**{"$ref": "#/$defs/8"}), *([{"$ref": "#/$defs/8"}] if word == "allOf" else [])]
     for book in books:
-        with pytest.raises(DataError, match="more than 200,000 parts"):
+        with pytest.raises(DataError, match="too long once its references are followed"):
             read_code_book({**book, "$defs": laughs})
-    long = {"properties": {"x": {"allOf": [{"$ref": "#/$defs/x"}] * 300}}, "$defs": {"x": {"enum": list(range(1000))}}}
-    with pytest.raises(DataError, match="more than 200,000 parts"):
-        read_code_book(long)
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        {"enum": list(range(300))},
+        {"type": ["null"] * 300},
+        {"properties": {str(at): {} for at in range(300)}},
+        {f"x{at}": 0 for at in range(300)},
+    ],
+    ids=["enum", "type", "properties", "words"],
+)
+def test_so_are_a_few_long_parts_that_many_refer_to(leaf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_read_books._Document, "left", 10_000)
+    for parts in ({"allOf": [{"$ref": "#/$defs/x"}] * 40}, {"anyOf": [{"$ref": "#/$defs/x"}] * 40}):
+        with pytest.raises(DataError, match="too long once its references are followed"):
+            read_code_book({"properties": {"x": parts}, "$defs": {"x": leaf}})
+    with pytest.raises(DataError, match="too long once its references are followed"):
+        read_code_book({"allOf": [{"$ref": "#/$defs/x"}] * 40, "properties": {}, "$defs": {"x": leaf}})
+    deep: dict[str, Any] = {"enum": list(range(800))}
+    for _ in range(15):
+        deep = {"anyOf": [deep, {"const": -1}]}
+    with pytest.raises(DataError, match="too long once its references are followed"):
+        read_code_book(node(**deep))
+
+
+def test_many_columns_are_read_at_once() -> None:
+    names = [f"c{at}" for at in range(20_000)]
+    book = read_code_book({"properties": {name: {"type": "boolean"} for name in names}, "required": names})
+    assert len(book.columns) == 20_000
+    assert not any(said.missing for said in book.columns.values())
+    columns = {"columns": {name: {"sdtype": "boolean"} for name in names}, "primary_key": "c0", "alternate_keys": names[1:]}
+    assert list(read_code_book(columns).left_out) == names
+
+
+def test_whether_cells_may_be_empty_is_what_all_that_is_said_of_them_allows() -> None:
+    texts = {"enum": ["a", "b"]}
+    null, one = {"type": "null"}, {"enum": ["a", None]}
+    for said, missing in (
+        ({**texts, "anyOf": [{"type": "string"}, null]}, False),
+        ({"anyOf": [texts, null]}, True),
+        ({"oneOf": [texts, null]}, True),
+        ({"oneOf": [one, null]}, False),
+        ({"oneOf": [one, {"enum": ["c", None]}]}, False),
+        ({"anyOf": [one, {"enum": ["c", None]}]}, True),
+    ):
+        (found,) = read_code_book(node(**said)).columns.values()
+        assert bool(found.missing) is missing, said
+
+
+def test_of_alternatives_whose_other_words_are_not_used_all_values_are_taken() -> None:
+    (said,) = read_code_book(node(oneOf=[{"enum": ["ab", "c"], "maxLength": 1}, {"enum": ["ab"]}])).columns.values()
+    assert said.categories == ("ab", "c")
+    assert said.notes == ("what 'maxLength' says of it is not used",)
+
+
+def test_what_else_a_schema_of_pandera_holds_is_told() -> None:
+    column = {"dtype": "int64", "checks": {"ge": 0, "le": 9}}
+    decimal = {"dtype": "decimal(10, 2)", "checks": {"gt": 0, "le": 9}}
+    span = {"dtype": "interval[int64, right]"}
+    schema = {"schema_type": "dataframe", "index": [{"name": "id"}], "checks": {"f": 1}}
+    book = read_code_book({**schema, "columns": {"x_.*": {**column, "regex": True}, "y": column, "z": decimal, "s": span}})
+    assert list(book.left_out) == ["x_.*"]
+    assert book.notes == ("What 'index' says of the rows is not used.", "What 'checks' says of the rows is not used.")
+    assert [said.kind for said in book.columns.values()] == ["numeric", "numeric", None]
+    assert (book.columns["z"].unit, book.columns["z"].lower) == (0.01, 0.01)
+    assert read_code_book({"schema_type": "dataframe", "index": None, "checks": [], "columns": {"y": column}}).notes == ()
+
+
+def test_a_reference_may_lead_into_a_list_and_a_row_be_all_of_one_part() -> None:
+    book = {"properties": {"x": {"$ref": "#/$defs/y/anyOf/1"}}, "$defs": {"y": {"anyOf": [{}, {"enum": [4]}]}}}
+    assert read_code_book(book).columns["x"].categories == (4,)
+    assert list(
+        read_code_book({"allOf": [book | {"$ref": "#/$defs/z"}], **{"$defs": {**book["$defs"], "z": {}}}}).columns
+    ) == ["x"]
+    with pytest.raises(DataError, match="which is not in it"):
+        read_code_book({"properties": {"x": {"$ref": "#/$defs/y/anyOf/2"}}, "$defs": book["$defs"]})
 
 
 def test_the_columns_of_a_row_are_those_of_all_its_parts() -> None:
@@ -572,19 +649,23 @@ def test_the_columns_of_a_row_are_those_of_all_its_parts() -> None:
             "$ref": "#/$defs/base",
             "properties": {"own": flag, "grade": {"maximum": 9, "enum": [3, 2, 4]}},
             "allOf": [{"properties": {"more": flag}, "required": ["more"]}, {"$ref": "#/$defs/last"}],
-            "required": ["own"],
+            "required": ["own", "unsaid"],
             "anyOf": [{"required": ["more"]}, {"properties": {"more": flag, "perhaps": flag}}],
             "then": {"properties": {"other": grade}},
             "dependentSchemas": {"own": {"allOf": [{"properties": {"hung": flag}}]}},
+            "additionalProperties": {"type": "integer"},
+            "patternProperties": {},
             "$defs": {"base": {"properties": {"grade": grade}}, "last": {"allOf": [{"properties": {"end": flag}}]}},
         }
     )
     assert list(book.columns) == ["grade", "more", "end", "own"]
     assert book.columns["grade"].categories == (2, 3)
     assert [said.missing for said in book.columns.values()] == [True, False, True, False]
-    why = "only one of several alternatives names it"
-    assert book.left_out == dict.fromkeys(("perhaps", "other", "hung"), why)
-    assert "Column 'hung' was left out: only one of several alternatives names it." in book.project(None).domain()[1]
+    words = ("anyOf", "then", "dependentSchemas", "additionalProperties")
+    said = (*(f"What {word!r} says of the rows is not used." for word in words),)
+    assert book.notes == (*said, "Column 'unsaid' is required and not described: it was left out.")
+    assert book.domain()[1][: len(book.notes)] == book.notes
+    assert read_code_book({"properties": {"a": flag}, "additionalProperties": False}).notes == ()
     rows = read_code_book({"type": "array", "items": {"allOf": [{"properties": {"a": flag}}, {"properties": {"b": flag}}]}})
     assert list(rows.columns) == ["a", "b"]
     with pytest.raises(DataError, match="refers to itself"):
