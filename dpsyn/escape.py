@@ -71,8 +71,8 @@ def markdown(text: object) -> str:
 
 
 def html(text: object) -> str:
-    """The text as HTML, also between quotation marks of an attribute."""
-    return _html.escape(str(text), quote=True)
+    """The text as HTML, also between quotation marks of an attribute; a visible mark stands for each control character."""
+    return _html.escape(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text)), quote=True)
 
 
 def json(text: str) -> str:

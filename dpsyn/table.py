@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.attribute import Attribute
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Codes, Domain
-from dpsyn.errors import ParameterError
+from dpsyn.errors import ParameterError, quoted
 from dpsyn.notation import counted
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 
+_TAKEN_AS = _NEARER_END, _NEAREST = "are taken as its nearer end.", "are taken as the nearest one."
 _NOTES = 6
 """Notes that are shown."""
 
@@ -39,17 +42,56 @@ class _HandedOut:
         table.__dict__["_rows"] = frame
 
 
+@dataclass(frozen=True)
+class Moved:
+    """How many cells of a column lie beyond the bounds of an attribute, and how many between two multiples of its unit."""
+
+    outside: int = 0
+    between: int = 0
+
+    @classmethod
+    def of(cls, attribute: Attribute, values: pd.Series[Any], rows: npt.NDArray[np.int64] | int = 1) -> Moved:
+        """Those of some cells; ``rows`` is how many cells each stands for."""
+        outside, between = attribute.outside(values), attribute.between_units(values)
+        return cls(int((outside * rows).sum()), int((between * rows).sum()))
+
+    def __add__(self, other: Moved) -> Moved:
+        """Those of both."""
+        return Moved(self.outside + other.outside, self.between + other.between)
+
+    def notes(self, attribute: Attribute, rows: int) -> Iterator[str]:
+        """What they are taken as, of a column of so many rows."""
+        column, cells = f"Column {quoted(attribute.name)}", f"of {rows:,} cells"
+        if self.outside:
+            yield f"{column}: {self.outside:,} {cells} lie outside the domain, {attribute.reach}, and {_NEARER_END}"
+        if self.between:
+            yield f"{column}: {self.between:,} {cells} are no multiples of its unit, {attribute.unit:g}, and {_NEAREST}"
+
+
+def changed_columns(old: Domain, new: Domain) -> list[str]:
+    """The columns of a domain whose cells may have other codes than over an old one."""
+    return [a.name for a in new.attributes if a.name not in old or not a.encodes_as(old[a.name])]
+
+
+def notes_over(notes: Sequence[str], changed: Sequence[str], moved: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+    """A table's notes over another domain: of columns that it changes, those on cells that are taken as others are new."""
+    columns = tuple(f"Column {quoted(name)}: " for name in changed)
+    kept = [note for note in notes if not (note.startswith(columns) and note.endswith(_TAKEN_AS))]
+    return tuple(dict.fromkeys((*kept, *(note for name in changed for note in moved(name)))))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Shown):
     """Private rows together with their public domain.
 
-    ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a value outside the
-    domain is found here and nowhere later. Writing into ``frame`` changes a copy, as pandas copies on write, and codes are
-    read-only; what goes past pandas (``.array``, memory that a frame was made of with ``copy=False``) must be left alone.
+    ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a category outside the
+    domain is found here and nowhere later; numbers and dates beyond its bounds are taken as their nearer end. Writing into
+    ``frame`` changes a copy, as pandas copies on write, and codes are read-only; what goes past pandas (``.array``, memory
+    that a frame was made of with ``copy=False``) must be left alone.
     ``notes`` are what reading the rows had to decide, in full sentences.
 
     Raises:
-        DomainError: a column is absent or there twice, or a value lies outside the domain.
+        DomainError: a column is absent or there twice, or a cell is none of its categories, no number or no date.
         ParameterError: ``frame``, ``domain``, ``name`` or ``notes`` is of another type.
     """
 
@@ -190,20 +232,31 @@ class Table(Shown):
     def with_domain(self, domain: Domain) -> Table:
         """The same rows over another domain (of all or some of the columns).
 
+        Numbers and dates beyond its bounds are taken as their nearer end, and a note says how many.
+
         Raises:
-            DomainError: a column is absent, or a value lies outside the domain.
+            DomainError: a column is absent, or a cell is none of its categories, no number or no date.
             ParameterError: it is no domain.
         """
         checks.instance("domain", domain, Domain, "a domain")
-        changed = [a for a in domain.attributes if a.name not in self.domain or not a.encodes_as(self.domain[a.name])]
-        if len(changed) == len(domain):
-            return Table(self._rows, domain, self.name, self.notes)
-        new = Table(self._rows, Domain.of(changed), self.name) if changed else None
+        changed = changed_columns(self.domain, domain)
+        new = Table(self._rows, Domain.of(map(domain.__getitem__, changed)), self.name) if changed else None
         codes = np.empty((self.n, len(domain)), dtype=np.int32, order="F")
         for j, name in enumerate(domain.names):
             of = self if new is None or name not in new.domain else new
             codes[:, j] = of.codes[:, of.domain.index(name)]
-        return self._of(self._rows.loc[:, list(domain.names)], domain, codes)
+        made = self._of(self._rows.loc[:, list(domain.names)], domain, codes)
+        made.__dict__["notes"] = notes_over(self.notes, changed, made.moved)
+        return made
+
+    def moved(self, column: str) -> Iterator[str]:
+        """Notes on cells of a column that lie beyond the bounds or between two multiples of the unit. It reads private rows.
+
+        Raises:
+            DomainError: there is no such column.
+        """
+        attribute = self.domain[column]
+        return Moved.of(attribute, self._rows[attribute.name]).notes(attribute, self.n)
 
     def take(self, rows: np.ndarray) -> Table:
         """The table of some of the rows, by position.

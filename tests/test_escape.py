@@ -52,6 +52,7 @@ def test_markdown_shows_the_text_as_it_is(text, written):
 
 def test_html_and_labels_hold_no_mark_up():
     assert escape.html("<b a='x'>\"&") == "&lt;b a=&#x27;x&#x27;&gt;&quot;&amp;"
+    assert escape.html("a\u202eb\u061c\nc") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}\nc"
     assert escape.chart("constructor") == "constructor\N{ZERO WIDTH SPACE}"
     assert escape.chart("constructors") == "constructors"
     assert escape.chart("<a href='x'>\n%{customdata} & $x$") == "&lt;a href='x'&gt; %&#123;customdata} &amp; &#36;x&#36;"

@@ -3,6 +3,8 @@ from __future__ import annotations
 import decimal
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -274,3 +276,25 @@ def test_columns_of_one_value_are_told_by_the_domain_or_by_several_rows() -> Non
     assert table.take(np.array([0, 2])).single_valued == ["alone", "same", "number", "bin", "empty", "some", "gap"]
     assert table.take(np.array([1])).single_valued == ["alone"]  # of one row nothing can be told
     assert table.take(np.array([], dtype=np.int64)).single_valued == ["alone"]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_cells_that_another_domain_moves_are_told_once_and_of_the_last_one_alone(in_place: bool, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"v": [1, 2, 500, 700] * 10, "w": [0.5, 1.5, 2.5, 3.5] * 10, "g": list("abab") * 10})
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = dpsyn.read_table(tmp_path / "x.parquet", in_place=in_place)
+    v, w = Attribute("v", "numeric", lower=0, upper=10, unit=1), Attribute("w", "numeric", lower=0, upper=4, unit=1)
+    small = table.with_domain(Domain.of([v, w, table.domain["g"]]))
+    assert small.notes == (
+        "Column 'v': 20 of 40 cells lie outside the domain, 0 to 10, and are taken as its nearer end.",
+        "Column 'w': 40 of 40 cells are no multiples of its unit, 1, and are taken as the nearest one.",
+    )
+    read = dpsyn.read_table(tmp_path / "x.parquet", in_place=in_place, domain=small.domain)
+    assert read.notes == small.notes
+    assert small.with_domain(small.domain.confirmed()).notes == small.notes
+    wider = small.domain.replace(replace(v, upper=600))
+    assert small.with_domain(wider).notes[1] == (
+        "Column 'v': 10 of 40 cells lie outside the domain, 0 to 600, and are taken as its nearer end."
+    )
+    assert small.with_domain(wider).notes[0] == small.notes[1]
+    assert small.with_domain(table.domain).notes == table.notes == ()

@@ -13,12 +13,10 @@ import pandas as pd
 
 from dpsyn import escape
 from dpsyn.data.editing import cell_shares, doubts
-from dpsyn.data.read import Moved
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import quoted
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
-from dpsyn.table import Table
 
 _SHOWN_NOTES = 20
 _FEW_COLUMNS, _MOST_OF_THE_CELLS, _FAR_MORE = 4, 0.6, 1.5
@@ -54,11 +52,7 @@ def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
     for name in filter(table.domain.__contains__, names):
         attribute = table.domain[name]
         if attribute.is_binned and attribute != read[name]:
-            said += (
-                Moved.of(attribute, table.frame[name]).notes(attribute, table.n)
-                if isinstance(table, Table)
-                else table.moved(name)
-            )
+            said += table.moved(name)
     return escape.markdown(" ".join(said)) or None
 
 

@@ -254,7 +254,8 @@ def is_text(kind: Any) -> bool:
 def _is_bytes(kind: Any) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+    views = pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(views or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
@@ -271,28 +272,46 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
         raise DataError("a column name of the DataFrame is neither a text nor a number; give all columns texts") from None
     check_shape(names, len(frame))
     named = frame.set_axis(list(names), axis="columns").reset_index(drop=True)
-    return pd.DataFrame({name: _plain_type(column) for name, column in named.items()})
+    return named
 
 
-def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
+def plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one, long floats as doubles, and
-    among objects None for all that is missing: NaT is of a type of its own."""
+    among objects None for all that is missing: NaT is of a type of its own.
+
+    Raises:
+        DataError: the column is of a type that cannot be used.
+    """
+    name = str(column.name)
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return _of_arrow(name, column.array.__arrow_array__())
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = pd.Series(np.asarray(column), name=name)
     try:
         empty = column.isna()
     except ArithmeticError:
-        raise _unusable(str(column.name), "a decimal that is a signalling NaN") from None
+        raise _unusable(name, "a decimal that is a signalling NaN") from None
+    except TypeError:
+        raise _unusable(name, f"values of type {column.dtype}") from None
     if pd.api.types.is_object_dtype(column.dtype):
         return column.mask(empty, None)
-    if isinstance(column.dtype, pd.ArrowDtype):
-        _check_zone(str(column.name), column.dtype.pyarrow_dtype)
-        return as_series(column.array.__arrow_array__())
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "f" and column.dtype.itemsize > 8:
         with np.errstate(over="ignore"):
             doubles = column.astype(np.float64)
         if ((doubles != column) & np.isfinite(doubles)).any():
-            raise _unusable(str(column.name), f"{column.dtype} numbers that double precision does not hold")
+            raise _unusable(name, f"{column.dtype} numbers that double precision does not hold")
         return doubles
-    return pd.Series(np.asarray(column)) if isinstance(column.dtype, pd.SparseDtype) else column
+    return column
+
+
+def _of_arrow(name: str, array: Any) -> pd.Series[Any]:
+    """An Arrow array of a DataFrame, as a Parquet file gives it."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    _check_type(name, array.type)
+    return as_series(array)
 
 
 def check_shape(names: tuple[str, ...], rows: int) -> None:

@@ -20,14 +20,14 @@ from dpsyn.data._frames import as_series, fit_whole, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
 from dpsyn.data.infer import Column, UnusableColumnError
-from dpsyn.data.read import Moved, check_memory, empty_rows
+from dpsyn.data.read import check_memory, empty_rows
 from dpsyn.dates import local_moments, timed
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, quoted, shown
 from dpsyn.notation import counted
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
-from dpsyn.table import Table, shown_notes
+from dpsyn.table import Moved, Table, changed_columns, notes_over, shown_notes
 
 Parse = Callable[[pa.Array], "pd.Series[Any]"]
 
@@ -120,8 +120,10 @@ class CountedTable(Shown):
     def with_domain(self, domain: Domain) -> CountedTable:
         """The same rows over another domain, of all or some of the columns that the engine has.
 
+        Numbers and dates beyond its bounds are taken as their nearer end, and a note says how many.
+
         Raises:
-            DomainError: a column is absent, or a value lies outside the domain.
+            DomainError: a column is absent, or a cell is none of its categories, no number or no date.
             ParameterError: it is no domain.
         """
         checks.instance("domain", domain, Domain, "a domain")
@@ -132,7 +134,8 @@ class CountedTable(Shown):
             if "drawn" in vars(self):
                 vars(made)["drawn"] = self.drawn.with_domain(domain)
             return made
-        return self._looked_through(domain)
+        made = self._looked_through(domain)
+        return replace(made, notes=notes_over(self.notes, changed_columns(self.domain, domain), made.moved))
 
     def counts_as(self, domain: Domain) -> bool:
         """Whether over another domain everything counts as over this one, so that an engine need not be asked again."""
@@ -145,7 +148,7 @@ class CountedTable(Shown):
             before = self._cells[self.domain.index(attribute.name)] if attribute.name in self.domain else None
             return _checked(before.over(attribute)) if isinstance(before, Listed) else None
 
-        return replace(CountedTable.of(self.engine, domain, self.name, known), notes=self.notes)
+        return CountedTable.of(self.engine, domain, self.name, known)
 
     def loaded(self) -> Table:
         """All rows in memory, handed over by the engine.

@@ -28,7 +28,6 @@ from dpsyn.data.large import TextRows, count_rows
 from dpsyn.data.read import (
     PARQUET_NAMES,
     Faults,
-    Moved,
     Wide,
     begins_as_parquet,
     chosen_columns,
@@ -46,7 +45,7 @@ from dpsyn.domain import listed as in_short
 from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.notation import counted
 from dpsyn.solvers.coded import CodedRows
-from dpsyn.table import Table
+from dpsyn.table import Moved, Table
 
 _NO_DATA = (".", "_")
 _RULE = "only files are read whose names end in .parquet or .pq and begin with neither . nor _"
@@ -345,7 +344,7 @@ class _TextTable(CountedTable):
         found = _of_text(self.path, domain, self.name, None, "refuse")
         if found.n != self.n:
             raise DataError(CHANGED)
-        return replace(found, notes=self.notes)
+        return found
 
     def project(self, columns: Sequence[str]) -> CountedTable:
         """See :class:`CountedTable`."""

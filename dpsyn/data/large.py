@@ -28,7 +28,6 @@ from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
     TAB_NAMES,
     Faults,
-    Moved,
     Wide,
     begins_as_parquet,
     check_choices,
@@ -47,6 +46,7 @@ from dpsyn.data.read import (
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.statistics import DatasetStatistics, bits_of
+from dpsyn.table import Moved
 
 _LARGEST_KEY = 2**62
 

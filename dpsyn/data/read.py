@@ -6,20 +6,19 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import infer_dtype
 
 from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_whole, infer_typed, unicode_only, zones_told
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_whole, infer_typed, plain_type, unicode_only, zones_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, UnusableColumnError, times_dropped
@@ -28,7 +27,7 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.memory import available_memory, within_memory
 from dpsyn.notation import counted, gigabytes
-from dpsyn.table import Table
+from dpsyn.table import Moved, Table
 
 if TYPE_CHECKING:
     from dpsyn.data.counted import CountedTable
@@ -349,11 +348,11 @@ def _from_frame(
 
     def fit(attribute: Attribute) -> Column:
         with unicode_only(attribute.name):
-            return fitted_column(attribute, frame[attribute.name])
+            return fitted_column(attribute, plain_type(frame[attribute.name]))
 
     def infer(column: str) -> Column:
         with unicode_only(column):
-            return infer_typed(column, frame[column])
+            return infer_typed(column, plain_type(frame[column]))
 
     if domain is not None:
         return _fitted(domain.project(wanted), names, name, fit, notes)
@@ -407,34 +406,6 @@ def _moved(column: Column) -> Iterator[str]:
     """Notes on times of day and on cells that are taken as others."""
     yield from without_times(column)
     yield from Moved.of(column.attribute, column.values).notes(column.attribute, len(column.values))
-
-
-@dataclass(frozen=True)
-class Moved:
-    """How many cells of a column lie beyond the bounds of an attribute, and how many between two multiples of its unit."""
-
-    outside: int = 0
-    between: int = 0
-
-    @classmethod
-    def of(cls, attribute: Attribute, values: pd.Series[Any], rows: npt.NDArray[np.int64] | int = 1) -> Moved:
-        """Those of some cells; ``rows`` is how many cells each stands for."""
-        outside, between = attribute.outside(values), attribute.between_units(values)
-        return cls(int((outside * rows).sum()), int((between * rows).sum()))
-
-    def __add__(self, other: Moved) -> Moved:
-        """Those of both."""
-        return Moved(self.outside + other.outside, self.between + other.between)
-
-    def notes(self, attribute: Attribute, rows: int) -> Iterator[str]:
-        """What they are taken as, of a column of so many rows."""
-        column, cells = f"Column {quoted(attribute.name)}", f"of {rows:,} cells"
-        if self.outside:
-            said = f"lie outside the domain, {attribute.reach}, and are taken as its nearer end"
-            yield f"{column}: {self.outside:,} {cells} {said}."
-        if self.between:
-            said = f"are no multiples of its unit, {attribute.unit:g}, and are taken as the nearest one"
-            yield f"{column}: {self.between:,} {cells} {said}."
 
 
 def _inferred(

@@ -12,7 +12,6 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.data.counted import AnyTable
-from dpsyn.data.read import Moved
 from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.errors import ParameterError, quoted
 from dpsyn.evaluation.baseline import (
@@ -42,7 +41,7 @@ from dpsyn.evaluation.values import ValueErrors
 from dpsyn.evaluation.whole_rows import Copies
 from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted
-from dpsyn.table import Table
+from dpsyn.table import Moved, Table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -26,6 +26,11 @@ def objects(*values: Any) -> pd.Series[Any]:
     return pd.Series(list(values), dtype=object)
 
 
+def arrow(array: Any) -> Any:
+    """A column of an Arrow type as it is."""
+    return pd.arrays.ArrowExtensionArray(array)
+
+
 COLUMNS: dict[str, tuple[Callable[[], Any], list[Any], str]] = {
     "whole numbers": (lambda: np.array([1, -2], "int8"), [1, -2], ""),
     "large unsigned ones": (lambda: np.array([2**63 + 1, 1], "uint64"), [str(2**63 + 1), "1"], BEYOND),
@@ -34,6 +39,8 @@ COLUMNS: dict[str, tuple[Callable[[], Any], list[Any], str]] = {
     "long double": (lambda: np.array([0.5, 2.5], np.longdouble), [0.5, 2.5], ""),
     "Float32 with gaps": (lambda: pd.array([0.5, None], "Float32"), [0.5, None], ""),
     "boolean with gaps": (lambda: pd.array([True, None], "boolean"), [True, None], ""),
+    "sparse texts": (lambda: pd.arrays.SparseArray(list("aba")), ["a", "b", "a"], ""),
+    "Arrow: views of texts": (lambda: arrow(pa.array(["a", "b", None], pa.string_view())), ["a", "b", None], ""),
     "sparse": (lambda: pd.arrays.SparseArray([0.5, 0.0, 0.0]), [0.5, 0.0, 0.0], ""),
     "texts": (lambda: ["a", "", None], ["a", None, None], ""),
     "texts of NumPy": (lambda: np.array(["a", "b"]), ["a", "b"], ""),
@@ -131,19 +138,27 @@ NO_COLUMNS: dict[str, tuple[Callable[[], Any], str]] = {
     "a long double too large": (lambda: np.array([1, np.longdouble("1e4000")]), "'x', row 2: the number is infinite"),
     "a year beyond microseconds": (lambda: np.array([10**13, 0], "datetime64[s]"), "'x': the dates reach from"),
     "objects of years beyond 9999": (lambda: objects(np.datetime64("20000-01-01")), "'x': the dates reach from"),
-    "Arrow: lists": (lambda: pd.array([[1]], pd.ArrowDtype(pa.list_(pa.int8()))), "'x' holds values of type ndarray"),
+    "Arrow: lists": (lambda: pd.array([[1]], pd.ArrowDtype(pa.list_(pa.int8()))), "'x' has the type list"),
+    "Arrow: views of lists": (lambda: arrow(pa.array([[1]], pa.list_view(pa.int8()))), "'x' has the type list_view"),
+    "Arrow: views of bytes": (lambda: arrow(pa.array([b"x"], pa.binary_view())), "'x' has the type binary_view"),
+    "Arrow: runs": (lambda: arrow(pa.RunEndEncodedArray.from_arrays([1], ["a"])), "'x' has the type run_end_encoded"),
+    "Arrow: intervals": (
+        lambda: arrow(pa.array([(1, 2, 3)], pa.month_day_nano_interval())),
+        "'x' has the type month_day_nano_interval",
+    ),
+    "void": (lambda: np.array([b"ab"], "V2"), "'x' holds values of type"),
     "Arrow: times of a zone that is none": (
         lambda: pd.arrays.ArrowExtensionArray(pa.array([0], pa.timestamp("us", "Nowhere/Land"))),
         "'x' holds times of the zone 'Nowhere/Land', which is not known",
     ),
-    "Arrow: bytes": (lambda: pd.array([b"x"], pd.ArrowDtype(pa.binary())), "'x' holds values of type bytes"),
+    "Arrow: bytes": (lambda: pd.array([b"x"], pd.ArrowDtype(pa.binary())), "'x' has the type binary"),
     "Arrow: times of day": (
         lambda: pd.array([datetime.time(1)], pd.ArrowDtype(pa.time64("us"))),
-        "'x' holds values of type time",
+        "'x' has the type time",
     ),
     "Arrow: durations": (
         lambda: pd.array([datetime.timedelta(1)], pd.ArrowDtype(pa.duration("us"))),
-        "'x' holds values of type timedelta64",
+        "'x' has the type duration",
     ),
 }
 NO_FRAMES: dict[str, tuple[Callable[[], pd.DataFrame], str]] = {

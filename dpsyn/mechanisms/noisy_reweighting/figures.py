@@ -29,6 +29,7 @@ from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.logarithms import LN10, format_log
+from dpsyn.theory.thresholds import whole
 
 PUBLISHED = "Walsh, as published: 2|F|/(nε)"
 _SAMPLING = "sampling n rows"
@@ -103,6 +104,11 @@ class FamilyNoise:
     def drowned_below(self) -> float:
         """Up to this n the noise is larger than 1/√n, the most that sampling moves an average of ±1: at(n) = 1/√n."""
         return self.at(1) ** 2
+
+    @property
+    def meets_at(self) -> int:
+        """The first n at which it is not."""
+        return round(math.exp(whole(math.log(self.drowned_below), "at_least") or 0.0))
 
     def at(self, n: float) -> float:
         """Standard deviation of the noise on an average over n rows of values that are moved and stretched to ±1."""
@@ -186,7 +192,7 @@ def _noise_words(best: FamilyNoise, n: int) -> str:
         if ratio >= 0.01
         else f"at n = {n:,} noise hardly matters for {best.family}"
     )
-    return f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {math.ceil(best.drowned_below):,}."
+    return f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {best.meets_at:,}."
 
 
 def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:

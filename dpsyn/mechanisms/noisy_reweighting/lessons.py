@@ -38,7 +38,7 @@ def _noise(n: int, epsilon: float = 1.0, degree: int = 2, live: Mapping[str, Sli
     sliders = {key: len(slider.values) for key, slider in (live or {}).items()}
     return draw_noise(families, n, more, sliders, (_ROWS[0], _ROWS[-1])), (
         f"At n = {n:,} the least noise is {short(best.at(n), 2)} on an average of ±1, {short(ratio, 2)} times the error "
-        f"of chance. They meet at n = {best.drowned_below:,.0f}."
+        f"of chance. They meet at n = {best.meets_at:,}."
     )
 
 

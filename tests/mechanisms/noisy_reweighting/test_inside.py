@@ -229,3 +229,13 @@ def test_columns_are_as_many_as_fit_and_more_are_refused() -> None:
     assert len(columns) == 8
     with pytest.raises(ParameterError, match="fewer columns"):
         run_of(digits.project(digits.domain.names[:20]))
+
+
+@pytest.mark.parametrize(
+    ("degree", "epsilon", "meet"), [(1, 0.5, 2048), (1, 1.0, 512), (2, 1.0, 3200), (2, 10.0, 32), (3, 1.0, 32_768)]
+)
+def test_where_noise_meets_sampling_is_a_whole_number(degree: int, epsilon: float, meet: int) -> None:
+    """√2·L1/(ε·n) is 1/√n at n = 2·(L1/ε)²; the sensitivity L1 is 16, 40 and 128 for Walsh functions of 8 bits."""
+    (best, *_) = noise_by_family(load_sample("asia").domain, PrivacySpec(epsilon), degree=degree)
+    assert best.l1 == {1: 16, 2: 40, 3: 128}[degree]
+    assert best.meets_at == meet == 2 * (best.l1 / epsilon) ** 2
