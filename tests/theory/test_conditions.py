@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
-from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of
+from dpsyn.theory.logarithms import Side, at_most, exp_of, format_log, log_of
 from dpsyn.theory.thresholds import contradictions, p_threshold, whole
 
 
@@ -93,6 +93,16 @@ def test_whole_numbers_next_to_a_bound(log_bound: float) -> None:
         assert math.log(k + 1) > log_bound
 
 
+def test_products_of_whole_numbers_are_bounds_that_are_met_exactly() -> None:
+    """Sums of logarithms are off in their last digits."""
+    for a in (2, 3, 7, 11, 19, 38, 97, 850):
+        for b in range(2, 1000):
+            bound, n = math.log(a) + math.log(b), a * b
+            assert whole(bound, "at_least") == whole(bound, "at_most") == math.log(n), (a, b)
+            assert whole(bound + 1e-12, "at_least") == math.log(n + 1), (a, b)
+            assert whole(bound - 1e-12, "at_most") == math.log(n - 1), (a, b)
+
+
 @given(st.floats(13.9, 5000))
 def test_large_bounds_are_rounded_to_the_safe_side(log_bound: float) -> None:
     up, down = whole(log_bound, "at_least"), whole(log_bound, "at_most")
@@ -127,6 +137,12 @@ def test_remedies_of_one_of_two() -> None:
     assert [(r.parameter, r.value) for r in both] == [("rows", 1000)]
     missed = condition(2000, 1000, remedies=(rows(1000),))
     assert {r.parameter for r in easier(tight, missed)} == {"rows", "n"}
+
+
+@pytest.mark.parametrize(("side", "less"), [("at_most", 42), ("at_least", 3)])
+def test_of_two_values_that_are_enough_the_one_that_asks_for_less_is_named(side: Side, less: int) -> None:
+    one, other = (condition(2, 1, remedies=(Remedy("rows", side, math.log(rows), 0.0, integer=True),)) for rows in (3, 42))
+    assert [r.value for r in easier(one, other)] == [r.value for r in easier(other, one)] == [less]
 
 
 def test_fix_names_the_values_and_only_when_needed() -> None:

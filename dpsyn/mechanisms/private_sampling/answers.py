@@ -279,7 +279,7 @@ class FloorWindow:
             most 0 where no floor is accepted.
         private_from: smallest floor below ``end`` at which the certified ε is at most the one asked for, or None.
         accurate_from: smallest floor at which all conditions of Theorem 4.2 hold, or None.
-        accurate_below: 1/4, below which the promised error is less than 1.
+        accurate_below: 1/4, below which the promised error is less than 1, or ``end`` where that is smaller.
         blocked_by: keys of the accuracy conditions that no floor makes true.
     """
 
@@ -294,7 +294,7 @@ class FloorWindow:
         """The interval in which a run is private and its accuracy promised; its upper end does not belong to it."""
         if self.private_from is None or self.accurate_from is None:
             return None
-        low, high = max(self.private_from, self.accurate_from), min(self.end, self.accurate_below)
+        low, high = max(self.private_from, self.accurate_from), self.accurate_below
         return (low, high) if low < high else None
 
     def words(self, rows: int, epsilon: float) -> str:

@@ -100,6 +100,19 @@ def test_where_so_many_rounds_are_too_unlikely_the_smallest_gamma_that_allows_en
     assert "failure_probability" not in [one.parameter for one in hopeless.remedies]
 
 
+@pytest.mark.parametrize("accuracy", [0.05, 0.1, 0.12])
+@pytest.mark.parametrize("p", [4, 10, 20, 40])
+def test_no_failure_probability_is_named_at_which_the_theorem_promises_nothing(p: int, accuracy: float) -> None:
+    """By brute force over all T with 2T/|Q| < 1."""
+    cells, n = 4 * math.comb(p, 2), 10**5
+    errors = [2 * math.sqrt(p * math.log(2) / t) + 10 * t * math.log(cells) / n for t in range(1, cells) if 2 * t < cells]
+    enough = [2 * t / cells for t, error in enumerate(errors, 1) if error <= 8 * accuracy]
+    found = verdict(DatasetStatistics(p, n, 0.3), degree=2, accuracy=accuracy, failure_probability=0.01)["error"]
+    assert not found.holds
+    named = [one.value for one in found.remedies if one.parameter == "failure_probability"]
+    assert named == [pytest.approx(gamma) for gamma in enough[:1]]
+
+
 def test_no_failure_probability_of_1_is_offered_or_taken() -> None:
     small = DatasetStatistics(2, 100, 0.5, sizes=(2, 2))
     found = verdict(small, degree=1, rounds=3)["success"]

@@ -132,8 +132,16 @@ def test_the_largest_number_of_rows_is_allowed_and_one_more_is_not(setting: Priv
         one = log_epsilon(replace(setting, log_rows=0.0), answer.certificate)
         if answer.log_largest_rows > -math.inf:
             assert one + answer.log_largest_rows <= math.log(setting.epsilon) + 1e-12
+            assert answer.largest_rows > 10**15 or answer.log_largest_rows == math.log(answer.largest_rows)
         if answer.largest_rows < 10**6:
             assert one + math.log(answer.largest_rows + 1) > math.log(setting.epsilon)
+
+
+def test_the_largest_number_of_rows_by_hand() -> None:
+    """ε/ln(Δ/δ) = 9.6/ln 8 = 4.6; by Theorem 4.1 not even one."""
+    answers = certificate_answers(sampling_setting(ASIA, PrivacySpec(9.6)))
+    assert [a.largest_rows for a in answers[:2]] == [0, 4]
+    assert answers[1].log_largest_rows == math.log(4)
 
 
 @given(SETTINGS, st.floats(1.01, 1e6))
@@ -155,6 +163,10 @@ def test_what_does_not_apply_says_why() -> None:
     assert all(a.largest_rows == 0 and a.smallest_epsilon == math.inf for a in broken)
     wide = DatasetStatistics(p=17, n=100, max_frequency=0.1)
     assert "p <= 16" in certificate_answers(sampling_setting(wide, PrivacySpec(1.0)))[2].reason
+    thirds = certificate_answers(sampling_setting(replace(wide, p=6, sizes=(3, 3)), PrivacySpec(1.0)))
+    assert [(a.applies, a.certifies) for a in thirds] == [(False, False), (True, True), (False, False)]
+    assert "the Boolean cube" in thirds[0].reason
+    assert "the whole cube" in thirds[2].reason
 
 
 def test_the_degenerate_end_costs_nothing() -> None:

@@ -63,6 +63,14 @@ def test_the_ideal_cube_has_a_window() -> None:
     assert missed_accuracy(replace(GOOD, floor=low * 0.999)) == ("rows_lower",)
 
 
+def test_no_floor_is_promised_beyond_the_largest_that_the_algorithm_takes() -> None:
+    for ceiling, end in ((1.1, 0.1), (1.2, 0.2), (1.3, 0.25)):
+        window = floor_window(replace(GOOD, log_n=200.0, ceiling=ceiling))
+        assert window.both == (window.accurate_from, pytest.approx(end))
+        assert (window.accurate_from or 1.0) < end
+        assert f"to {end:g} (shaded green)" in window.words(10**5, 10.0)
+
+
 def test_adult_has_none_and_the_reasons_are_named() -> None:
     window = floor_window(sampling_setting(ADULT, PrivacySpec(1.0), rows=1000))
     assert window.both is None

@@ -86,6 +86,38 @@ def test_every_entry_for_private_sampling_is_true(setting: PrivateSamplingSettin
         before = now[entry.condition]
         assert entry.holds == before.holds
         check(entry, before, [there[entry.condition] for there in changed[entry.parameter]])
+        check_value(entry, setting)
+
+
+def check_value(entry: Inverse, setting: PrivateSamplingSetting) -> None:
+    """A value that would make a condition true, and is a float's, is one that the algorithm can take, and does."""
+    value = None if entry.remedy is None else entry.remedy.log_value
+    if not entry.holds and value is not None and abs(value) < 700:
+        there = setting.changed(entry.parameter, value)
+        assert there.is_valid, (entry.condition, entry.text)
+        assert sampling_conditions(there)[entry.condition].holds, (entry.condition, entry.parameter, entry.text)
+
+
+@pytest.mark.parametrize(
+    ("setting", "no_value"),
+    [
+        (
+            PrivateSamplingSetting(8, math.log(5500), math.log(0.3), 1.0, 1, 0.2, 1.3, 0.05),
+            ("n", "floor", "no value does: it would be above min(1/2, ceiling - 1) = 0.3"),
+        ),
+        (
+            PrivateSamplingSetting(73, math.log(10**9), math.log(1e-6), 1.0, 1, 0.5, 3.0),
+            ("m_upper", "ceiling", "no value does: it would be below 1 + floor = 1.5"),
+        ),
+    ],
+)
+def test_no_value_is_named_that_the_algorithm_cannot_take(
+    setting: PrivateSamplingSetting, no_value: tuple[str, str, str]
+) -> None:
+    table = sampling_inverses(setting)
+    for entry in table:
+        check_value(entry, setting)
+    assert no_value in [(entry.condition, entry.parameter, entry.text) for entry in table]
 
 
 def check(entry: Inverse, before: Condition, tried: list[Condition]) -> None:
@@ -122,13 +154,16 @@ def test_values_turn_the_conditions() -> None:
     assert few["rows_upper", "floor"].value == pytest.approx(2 * math.exp(-3))
 
 
-@pytest.mark.parametrize("gamma", [0.01, 0.125])
-def test_failure_probability_of_rows_by_hand(gamma: float) -> None:
-    setting = replace(DEFAULT, failure_probability=gamma)
+@pytest.mark.parametrize(("gamma", "rows"), [(0.01, 1000), (0.125, 1000), (0.125, 40_000), (0.125, 10**6)])
+def test_failure_probability_of_rows_by_hand(gamma: float, rows: int) -> None:
+    """Of a million rows it is e^-15,620: every γ that a float can hold is larger."""
+    setting = replace(DEFAULT, failure_probability=gamma, log_rows=math.log(rows))
     entry = next(
         e for e in sampling_inverses(setting) if (e.condition, e.parameter) == ("rows_lower", "failure_probability")
     )
-    assert entry.value == pytest.approx(2 * 37 * math.exp(-1000 * 0.25**2 / 4))
+    least = 2 * 37 * math.exp(-rows * 0.25**2 / 4)
+    assert entry.value == (pytest.approx(least) if least else None)
+    assert entry.status == ("value" if least else "any")
 
 
 def test_frame() -> None:
