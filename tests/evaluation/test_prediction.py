@@ -20,7 +20,9 @@ from dpsyn.evaluation.prediction import (
     MODELS,
     NEURAL,
     RIDGE,
+    Prediction,
     RealScores,
+    Score,
     area_under_curve,
     brier_score,
     calibration_error,
@@ -129,6 +131,17 @@ def test_the_group_that_a_model_fails_by_hand() -> None:
     assert (worst.name, worst.accuracy) == ("x = b", pytest.approx(60 / 360))
 
 
+def test_the_worst_group_is_the_one_that_loses_most() -> None:
+    """Not the one of which least is right, nor of which least was."""
+    shares = {"sex = f": (0.9, 0.6), "sex = m": (0.55, 0.5), "town = a": (0.3, 0.1)}
+    before, after = ({name: pair[at] for name, pair in shares.items()} for at in (0, 1))
+    real = RealScores("ill", ("no", "yes"), (Score("trees", {}, 9, groups=before),), Score("always no", {}, 9), 9)
+    found = Prediction((Score("trees", {}, 9, groups={**after, "only here": 0.0}),), real)
+    worst = found.worst_group(found.synthetic[0])
+    assert worst is not None
+    assert (worst.name, worst.accuracy, worst.real, worst.loss) == ("sex = f", 0.6, 0.9, pytest.approx(0.3))
+
+
 def test_numbers_have_no_groups() -> None:
     real = real_scores(REAL, HELD, "height", 0, [RIDGE])
     assert isinstance(real, RealScores)
@@ -223,6 +236,23 @@ def test_sixty_four_numeric_columns() -> None:
     found = real_scores(Table(frame[:200], domain), Table(frame[200:], domain), "ten", 0)
     assert isinstance(found, RealScores)
     assert all(score.measures["ROC-AUC"] > 0.6 for score in found.scores)
+
+
+@pytest.mark.parametrize("target", ["day", "wage"])
+def test_a_column_of_more_categories_than_boosted_trees_know(target: str) -> None:
+    """Of 300 categories, all of which rows have; beside it one of three, which says what is to be predicted."""
+    many, three = np.arange(400) % 300, np.random.default_rng(0).integers(0, 3, 400)
+    names = {"many": tuple(f"v{i}" for i in range(300)), "three": tuple("abc"), "day": ("mo", "tu")}
+    domain = [Attribute(name, "categorical", categories=categories) for name, categories in names.items()]
+    frame = pd.DataFrame({"many": [names["many"][i] for i in many], "three": [names["three"][i] for i in three]})
+    frame["day"] = np.where(three == 1, "mo", "tu")
+    frame["wage"] = np.where(three == 1, 0.0, 1.0)
+    table = Table(frame, Domain.of([*domain, Attribute("wage", "numeric", lower=0, upper=1)])).project(
+        ["many", "three", target]
+    )
+    found = real_scores(table.take(np.arange(300)), table.take(np.arange(300, 400)), target, 0, (BOOSTED,))
+    assert isinstance(found, RealScores)
+    assert found.scores[0].measures["accuracy" if found.classes else "R²"] > 0.95
 
 
 def test_a_fit_that_did_not_settle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

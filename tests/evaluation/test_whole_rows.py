@@ -152,4 +152,10 @@ def test_a_fresh_sample_of_few_different_rows_is_not_told_apart(columns: int, ro
     others = propensity(random.integers(0, 2, (rows, 6)), random.integers(0, 2, (rows, 6)) ** (np.arange(6) > 3), 0)
     assert others.ratio > 2
     assert others.chance < 1e-3
+
+
+def test_the_chance_of_a_ratio_by_hand() -> None:
+    """Of three leaves: F of 2 and 3·2 degrees of freedom is beyond x with probability (1 + 2x/6)^-3."""
+    for ratio in (0.5, 2.0, 5.0):
+        assert Propensity(ratio / 100, 0.01, 3).chance == pytest.approx((1 + ratio / 3) ** -3)
     assert Propensity(0.0, 0.0).chance == 1

@@ -125,11 +125,11 @@ class Point:
 
 def measure_range(measure: str) -> tuple[float, float]:
     """The ends of what a measure can be, by its name; infinite where nothing is known of it."""
-    if measure.startswith(("Brier score", "correlation", "rank correlation")):
-        return 0.0, 2.0
-    shares = ("accuracy", "ROC-AUC", "calibration error", "range queries", "values", "coefficients")
+    shares = ("accuracy", "ROC-AUC", "calibration error", "range queries", "values", "coefficients", "correlation ratio")
     if measure.startswith(shares) or "-way error" in measure:
         return 0.0, 1.0
+    if measure.startswith(("Brier score", "correlation", "rank correlation")):
+        return 0.0, 2.0
     if measure.startswith("loss in the worst group"):
         return -1.0, 1.0
     least = 0.0 if measure.startswith(("mean absolute error", "propensity")) else -math.inf

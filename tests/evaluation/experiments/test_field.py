@@ -107,6 +107,9 @@ def test_bars_that_meet_are_said() -> None:
         point("B", 1.0, 0.3, 0.05),
     ]
     assert frontier_in_words(points, "epsilon").endswith("since the bars meet: B (ε = 0.1).")
+    for unfair in ("over_budget", "other_neighbours"):
+        others = [point("C", value, 0.2, 0.2, **{unfair: True}) for value in (0.1, 1.0)]
+        assert frontier_in_words([*others, *points], "epsilon") == frontier_in_words(points, "epsilon")
 
 
 def single(label: str, value: float, mean: float) -> Point:
