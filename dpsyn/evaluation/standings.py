@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpsyn import escape
@@ -73,9 +73,8 @@ def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go
     ]
     floored = next((report for report in reports.values() if report.noise_floor is not None), None)
     if floored is not None and floored.noise_floor is not None:
-        held_out = floored.noise_floor.marginals
-        nearest = min(held_out, key=lambda degree: abs(degree - 2))
-        found.append((held_out[nearest].mean, line(FLOOR, GUIDE, held_out)))
+        held_out = replace(floored, release=floored.noise_floor)
+        found.append((table_error(held_out), line(FLOOR, GUIDE, held_out.marginals)))
     ordered = [one for _, one in sorted(found, key=lambda pair: pair[0])]
     kinds = [counted(degree, "column") for degree in degrees]
     figure = _drawn(ordered, kinds, ("Mean over the tables", "Worst table"))

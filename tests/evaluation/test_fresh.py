@@ -65,6 +65,24 @@ def test_beside_many_more_rows_than_are_in_memory_fresh_ones_are_closer(name: st
     assert not drawn or 0.85 < np.mean(drawn) / np.mean(true) < 1.3
 
 
+def test_beside_all_rows_deviations_are_those_of_all_and_errors_scaled_by_hand() -> None:
+    """Of 1,000 rows, of which 40 are in memory, in twelve columns of two values: 800 and 200, in memory 20 and 20.
+
+    Ten rows are held beside the other 30: (1/1000 + 1/10)/(1/30 + 1/10) to the power of α, ½ at most.
+    """
+    random = np.random.default_rng(0)
+    all_rows = np.repeat([[0] * 12, [1] * 12], (800, 200), axis=0)
+    some = random.permuted(np.repeat([[0] * 12, [1] * 12], 20, axis=0), axis=0)
+    every, seen = (CodedRows(codes, (2,) * 12) for codes in (all_rows, some))
+    names, plan = list("abcdefghijkl"), [tuple(combinations(range(12), 1))]
+    beside_all, alone = (Plan(real, seen, names, plan, 1).estimate(10) for real in (every, seen))
+    assert beside_all.deviation(("a",)) == pytest.approx(math.sqrt((1 / 1000 + 1 / 10) * (1 - 0.68)) / 2)
+    assert alone.deviation(("a",)) == pytest.approx(math.sqrt((1 / 40 + 1 / 10) * (1 - 0.5)) / 2)
+    closer = [beside_all.each[1][table] / error for table, error in alone.each[1].items() if error]
+    assert min(closer) == pytest.approx(math.sqrt((1 / 1000 + 1 / 10) / (1 / 30 + 1 / 10)))
+    assert max(closer) <= 1
+
+
 def test_beside_a_few_rows_in_memory_nothing_is_scaled() -> None:
     seen = CodedRows(np.zeros((3, 1), dtype=int), (2,))
     plan = Plan(CodedRows(np.zeros((4, 1), dtype=int), (2,)), seen, ["a"], PLAN, 1)

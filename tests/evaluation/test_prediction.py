@@ -142,6 +142,13 @@ def test_the_worst_group_is_the_one_that_loses_most() -> None:
     assert (worst.name, worst.accuracy, worst.real, worst.loss) == ("sex = f", 0.6, 0.9, pytest.approx(0.3))
 
 
+def test_a_group_has_fifty_rows_at_least() -> None:
+    domain = Domain.of([Attribute("x", "categorical", categories=("a", "b", "c"))])
+    test = pd.DataFrame({"code 0": np.repeat([0, 1, 2], (50, 49, 80))})
+    right = np.arange(179) % 5 > 0
+    assert prediction._groups(domain, test, right) == {"x = a": 0.8, "x = c": pytest.approx(right[99:].mean())}
+
+
 def test_numbers_have_no_groups() -> None:
     real = real_scores(REAL, HELD, "height", 0, [RIDGE])
     assert isinstance(real, RealScores)

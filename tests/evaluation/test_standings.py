@@ -14,7 +14,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.conclusions import ranking
-from dpsyn.evaluation.prediction import Prediction
+from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report, evaluate
 from dpsyn.evaluation.standings import draw_errors, draw_scores
 from dpsyn.evaluation.tables import FLOOR
@@ -92,6 +92,19 @@ def test_errors_stand_in_order_with_the_sampling_noise_among_them(reports: dict[
     assert len({trace.marker.symbol for trace in figure.data if trace.showlegend is None}) == 3
     told = figure.data[2].customdata[names.index(CUT)]
     assert told == f"{LONG.replace('<b>', '&lt;b&gt;')}<br>2 columns<br>{reports[LONG].marginals[2].mean:.4f}"
+
+
+@pytest.mark.parametrize("degrees", [(1, 2), (1, 3), (1, 2, 3)])
+def test_held_out_rows_stand_where_a_release_of_as_large_errors_would(degrees: tuple[int, ...]) -> None:
+    """By the tables of two columns, else of three; by single columns they are closer."""
+    by = 2 if 2 in degrees else 3
+    baseline = real_baseline(REAL, HELD, degrees=degrees)
+    made = {f"{rows} rows": evaluate(REAL, REAL.frame[:rows], baseline=baseline) for rows in (20, 40, 60, 80, 100, 150)}
+    floor = made["20 rows"].noise_floor
+    assert floor is not None
+    errors = {name: report.marginals[by].mean for name, report in made.items()} | {FLOOR: floor.marginals[by].mean}
+    assert any(floor.marginals[1].mean < error < floor.marginals[by].mean for error in errors.values())
+    assert list(draw_errors(made).layout.yaxis.ticktext) == sorted(errors, key=errors.__getitem__)
 
 
 def test_errors_far_apart_are_drawn_on_a_logarithmic_axis(reports: dict[str, Report]) -> None:
@@ -174,3 +187,8 @@ def test_scores_of_numbers_far_below_zero_are_written() -> None:
     assert words.text == ", ".join(f"↓ {score.measures['R²']:.3g}" for score in turned.synthetic)
     assert [dots["turned"] for dots in right.values()] == [s.measures["mean absolute error"] for s in turned.synthetic]
     assert list(left["ridge regression"])[-1] == "turned"
+    # What no score is known of stands below the worst one.
+    unknown = replace(turned, synthetic=tuple(Score(score.model, {}, 0, "nothing") for score in turned.synthetic))
+    figure = draw_scores({"none": replace(found["turned"], prediction=unknown), **found})
+    assert not isinstance(figure, str)
+    assert list(figure.layout.yaxis.ticktext)[-2:] == ["turned", "none"]

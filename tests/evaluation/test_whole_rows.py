@@ -79,6 +79,13 @@ def test_very_many_rows_or_columns_are_sampled_and_a_copy_stays_one(monkeypatch:
     assert propensity(wide, wide, seed=0).error == 0
 
 
+def test_rows_that_are_ordered_are_not_sampled_from_their_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpsyn.evaluation.whole_rows._MOST_ROWS", 500)
+    ordered = ASIA.codes[np.lexsort(ASIA.codes.T)]
+    assert propensity(ordered, FRESH.codes, seed=0).ratio < 2
+    assert propensity(FRESH.codes, ordered, seed=0).ratio < 2
+
+
 def test_nothing_to_tell_apart_by() -> None:
     for rows in (1, 10):  # too few for two leaves, however different
         found = propensity(np.zeros((1, 1), dtype=np.int32), np.ones((rows, 1), dtype=np.int32), seed=0)

@@ -2,14 +2,15 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
-from dpsyn.theory.logarithms import Side, at_most, exp_of, format_log, log_of
-from dpsyn.theory.thresholds import contradictions, p_threshold, whole
+from dpsyn.theory.logarithms import LN10, Side, at_most, exp_of, format_log, log_of
+from dpsyn.theory.thresholds import contradictions, p_threshold, single_change, whole
 
 
 def condition(actual: float, required: float, relation: str = "<=", **more: object) -> Condition:
@@ -143,6 +144,36 @@ def test_remedies_of_one_of_two() -> None:
 def test_of_two_values_that_are_enough_the_one_that_asks_for_less_is_named(side: Side, less: int) -> None:
     one, other = (condition(2, 1, remedies=(Remedy("rows", side, math.log(rows), 0.0, integer=True),)) for rows in (3, 42))
     assert [r.value for r in easier(one, other)] == [r.value for r in easier(other, one)] == [less]
+
+
+def test_the_smallest_change_that_is_enough_for_all_is_named() -> None:
+    """In orders of magnitude, whatever the names; no change with a caveat, none that two conditions want on two sides."""
+
+    def remedy(parameter: str, orders: float, side: Side = "at_least", **more: Any) -> Remedy:
+        return Remedy(parameter, side, orders * LN10, 0.0, **more)
+
+    first = (
+        remedy("a", 3),
+        remedy("b", 1),
+        remedy("c", 0.1, caveat="but"),
+        remedy("d", 0.1),
+        remedy("e", 0.2),
+        remedy("f", 0.1),
+    )
+    second = (remedy("a", 2), remedy("b", 2), remedy("c", 0.1), remedy("d", -0.1, "at_most"), remedy("e", 0.1))
+    missed = [condition(2, 1, remedies=first), condition(2, 1, remedies=second), condition(1, 2)]
+    tried = []
+
+    def evaluate(parameter: str, log_value: float) -> list[Condition]:
+        tried.append((parameter, log_value / LN10))
+        return [condition(2 if parameter == "e" else 1, 1)]
+
+    assert single_change(missed, evaluate) == remedy("b", 2)
+    assert tried == [("e", pytest.approx(0.2)), ("b", pytest.approx(2))]
+    assert single_change(missed, lambda *_: [condition(2, 1)]) is None
+    smaller = (remedy("a", -1, "at_most"), remedy("b", -2, "at_most"))
+    other = (remedy("a", -3, "at_most"), remedy("b", -1, "at_most"))
+    assert single_change([condition(2, 1, remedies=r) for r in (smaller, other)], lambda *_: []) == smaller[1]
 
 
 def test_fix_names_the_values_and_only_when_needed() -> None:

@@ -286,6 +286,10 @@ def test_what_a_run_takes() -> None:
         [*RESULTS, CellResult.of(next(Grid({"C": config_class("mst")()}, PrivacySpec(1.0, 1e-5)).cells()), "refused")]
     )
     assert found.to_numpy().tolist() == [["A", 4, 1.5, 2.0, 1.5], ["B", 4, 5.5, 6.0, 1.5]]
+    uneven = [
+        result("A", 1.0, repeat, 0.1, processor=seconds, gigabytes=0.5) for repeat, seconds in enumerate((1.0, 30.0, 2.0))
+    ]
+    assert costs(uneven).to_numpy().tolist() == [["A", 3, 2.0, 30.0, 0.5]]
 
 
 def test_the_picture_has_three_panels_with_bars_and_the_frontier() -> None:

@@ -146,9 +146,12 @@ def test_values_turn_the_conditions() -> None:
     assert table["m_lower", "reduced_space_size"].text == "≥ 1.655 × 10⁷"
     assert table["m_lower", "floor"].text == "every value does: m follows it"
     assert table["promise", "floor"].text == "< 0.25"
+    assert table["ceiling", "floor"].text == "every value does: the ceiling is at least 2"
     assert table["bounded_ratio", "n"].text == "does not depend on it"
     assert table["rows_upper", "rows"].text == "no value does: it would be below 1"
     assert table["rows_upper", "epsilon"].value == pytest.approx(1000 * math.log(8))
+    low = {(e.condition, e.parameter): e for e in sampling_inverses(replace(DEFAULT, ceiling=1.3))}
+    assert low["ceiling", "floor"].text == "≤ 0.3"
     few = {(e.condition, e.parameter): e for e in sampling_inverses(replace(DEFAULT, log_rows=0.0, epsilon=3.0))}
     assert few["rows_upper", "n"].text == "every value does: the other certificate is enough"
     assert few["rows_upper", "floor"].value == pytest.approx(2 * math.exp(-3))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from dpsyn.errors import ParameterError, SolverError
 from dpsyn.mechanisms.private_sampling import PrivateSampling, _solve
 from dpsyn.mechanisms.private_sampling._neighbours import Change, log_density_slopes
 from dpsyn.mechanisms.private_sampling.local_loss import LossMeter
+from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.table import Table
 from tests.conftest import categories
 from tests.mechanisms.private_sampling.small_runs import run_of, table_of
@@ -108,6 +110,38 @@ def test_k_rows_lose_k_times_as_much_and_are_k_times_as_unsure(rows: int) -> Non
         for field in ("loss", "uncertainty", "lower_bound"):
             assert getattr(together, field) == pytest.approx(rows * getattr(single, field), rel=1e-9)
         assert 0 < single.lower_bound < single.loss
+
+
+def test_what_the_smallest_shrinkage_is_not_known_by_makes_a_loss_unsure() -> None:
+    """λ may be smaller by what the dual bound leaves open: the loss moves as much as ln h* does with λ."""
+    meter = LossMeter(PrivateSampling(floor=0.05, ceiling=5.0, rows=3), _dependent(30, (2, 3, 2), 5))
+    change = meter.neighbours.random("replace_one", 1, np.random.default_rng(0))[0]
+    known, linear, matched = meter.loss(change), meter._matched.linear, meter._matched
+    assert linear is not None
+    meter._matched = replace(matched, linear=replace(linear, dual_bound=matched.shrinkage - 0.01))
+    found = meter.loss(change)
+    moved = closest_to_uniform(meter._problem, matched.shrinkage + 0.01).ratio
+    at = int(np.ravel_multi_index(tuple(found.point), (2, 3, 2)))
+    assert found.loss == known.loss
+    assert found.uncertainty == pytest.approx(3 * abs(math.log(moved[at] / matched.ratio[at])), rel=1e-3)
+    assert found.uncertainty > 100 * known.uncertainty
+
+
+def test_the_worst_neighbour_is_the_one_of_the_largest_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of the largest loss, which may be the least certain one."""
+    meter = LossMeter(PrivateSampling(rows=1), _table([[0, 0], [1, 2]], 2, 3))
+    plain = meter.search("all")
+    first, second = np.argsort(-plain.losses, kind="stable")[:2]
+    measure = meter.loss
+
+    def unsure(change: Change, **settings: Any) -> Any:
+        return replace(measure(change, **settings), uncertainty=1e-9 if change == plain.changes[second] else 0.5)
+
+    monkeypatch.setattr(meter, "loss", unsure)
+    found = meter.search("all")
+    assert found.worst is not None
+    assert found.worst.change == plain.changes[second] != plain.changes[first]
+    assert found.lower_bound == pytest.approx(plain.losses[second])
 
 
 def test_bins_that_noise_would_choose_are_not_measured() -> None:
