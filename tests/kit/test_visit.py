@@ -6,9 +6,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Domain
 from dpsyn.kit import visit
 from dpsyn.mechanisms.base import Config
@@ -49,3 +51,85 @@ def test_a_calibration_is_that_of_all_it_was_asked_of(monkeypatch: pytest.Monkey
         assert (mechanism.spec, mechanism.domain, mechanism.n) == (spec, again.domain, rows.n)
         assert (mechanism.facts(), mechanism.guarantee) == (again.facts(), again.guarantee)
         assert visit.calibrated(config, spec, rows) is mechanism  # calibrated once
+
+
+def test_statistics_are_those_of_the_rows_that_mechanisms_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20 rows, of which some are kept for testing; 7 of 20 are sick."""
+    monkeypatch.setattr(visit.st, "session_state", {})
+    numbers = np.arange(20)
+    domain = Domain.of(
+        [
+            dpsyn.Attribute("x", "numeric", lower=0, upper=20, bins=4),
+            dpsyn.Attribute("sick", "categorical", categories=("no", "yes")),
+        ]
+    )
+    table = Table(pd.DataFrame({"x": numbers, "sick": np.where(numbers % 3, "no", "yes")}), domain)
+    for share, learnt in ((0.25, 15), (0.5, 10)):
+        data = visit.Dataset(table, table, target="sick", held_out=share)
+        rows, held = data.parts
+        assert held is not None
+        assert sorted([*rows.drawn.frame["x"], *held.frame["x"]]) == numbers.tolist()
+        assert data.statistics == rows.statistics() != table.statistics()
+        assert (
+            data.counted(two_valued_as_bit=True).statistics == rows.statistics(two_valued_as_bit=True) != rows.statistics()
+        )
+        assert (data.statistics.n, data.rows_made, rows.n) == (learnt, learnt, learnt)
+        sick = int((rows.drawn.frame["sick"] == "yes").sum())
+        assert data.balance == (2, min(sick, learnt - sick)) != (2, 7)
+
+
+def test_columns_have_a_tag_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By which settings are kept: of other columns, categories, targets or shares it is another one."""
+    monkeypatch.setattr(visit.st, "session_state", {})
+    table = dpsyn.load_sample("asia").take(np.arange(50))
+    turned = Table(table.frame, Domain(tuple(replace(a, categories=a.categories[::-1]) for a in table.domain.attributes)))
+    bundled = visit.Dataset(table, table, target=SAMPLES["asia"].target, sample="asia")
+    own = replace(bundled, sample=None)
+    fewer = table.project(table.domain.names[1:])
+    changes: list[dict[str, Any]] = [{}, {"held_out": 0.3}, {"target": table.domain.names[0]}, {"table": fewer}]
+    changed = [replace(data, **change) for data in (bundled, own) for change in changes]
+    changed.append(replace(own, table=turned, full=turned))
+    tags = [data.tag for data in changed]
+    assert tags[0] == "asia"
+    assert all(tag.startswith("own_") for tag in tags[1:])
+    assert len(set(tags[:4])) == 4
+    assert len(set(tags[4:])) == 5
+    assert replace(own, revision=99).tag == own.tag
+
+
+def test_classes_and_columns_that_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class is never empty and has 2 to 50 categories; what a column was is known after several changes."""
+    monkeypatch.setattr(visit.st, "session_state", {})
+    sizes = {"one": 1, "two": 2, "fifty": 50, "more": 51}
+    columns = [dpsyn.Attribute(name, "categorical", tuple(map(str, range(size)))) for name, size in sizes.items()]
+    columns += [
+        dpsyn.Attribute("empty", "categorical", ("a", "b"), missing=True),
+        dpsyn.Attribute("x", "numeric", lower=0, upper=1),
+    ]
+    frame = pd.DataFrame({"one": ["0"], "two": ["0"], "fifty": ["0"], "more": ["0"], "empty": [None], "x": [0.5]})
+    table = Table(frame, Domain.of(columns))
+    data = visit.Dataset(table, table, target="fifty")
+    assert (data.classes, data.predictable) == (("two", "fifty"), ("two", "fifty", "x"))
+    without = data.changed(table=table.project(["one", "two", "x"]))
+    assert (without.target, set(without.left_out)) == ("two", {"fifty", "more", "empty"})
+    again = without.changed(table=table.project(["one", "more"]))
+    assert (again.target, set(again.left_out)) == (None, {"two", "fifty", "empty", "x"})
+    assert again.left_out == {name: table.domain[name] for name in again.left_out}
+    assert data.revision < without.revision < again.revision
+
+
+def test_the_oldest_is_forgotten_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: dict[str, Any] = {}
+    monkeypatch.setattr(visit.st, "session_state", session)
+    made = [visit.remembered("place", 3, key, lambda key=key: f"{key}!") for key in "abcbda"]  # type: ignore[misc]
+    assert made == ["a!", "b!", "c!", "b!", "d!", "a!"]
+    assert list(session["place"]) == ["c", "d", "a"]
+
+
+def test_what_was_said_of_runs_on_other_data_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dict.fromkeys((visit.OWN_LOST, "job_message", "job_note", "other"), "said")
+    monkeypatch.setattr(visit.st, "session_state", session)
+    table = dpsyn.load_sample("asia").take(np.arange(5))
+    data = visit.Dataset(table, table)
+    visit.use(data)
+    assert {name: value for name, value in session.items() if not name.startswith("_")} == {"other": "said", "dataset": data}
