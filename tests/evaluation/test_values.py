@@ -302,6 +302,40 @@ def test_the_correlation_ratio_of_empty_and_constant_columns():
     assert np.isnan(correlations(empty, table)["correlation ratio"].real.loc["a", "b"])
 
 
+@pytest.mark.parametrize(("shared", "both"), [(60, False), (400, True)])
+def test_the_correlation_ratio_of_rows_in_common_is_the_larger_of_both_ways_or_the_one_that_is_known(
+    shared: int, both: bool
+):
+    """By its definition; the rows that two columns have in common are not about the middle of either."""
+    random = np.random.default_rng(7)
+    b = random.integers(0, 2, 4_000 - shared).astype(float)
+    a = b + random.normal(size=len(b))
+    a[2_000 - shared : 2_000] += 0.5
+    frame = pd.DataFrame({"a": a, "word": "a", "b": b, "day": pd.Timestamp(0)})
+    frame.loc[2_000:, "a"], frame.loc[: 1_999 - shared, "b"] = np.nan, np.nan
+    table = dpsyn.Table(frame, three(10, 0).domain)
+    pair = frame[["a", "b"]].dropna()
+    assert len(pair) == shared
+
+    def explained(column: str, parts: np.ndarray) -> float:
+        left = ((pair[column] - pair[column].groupby(parts).transform("mean")) ** 2).sum() / (shared - len(set(parts)))
+        return 1 - left / pair[column].var()
+
+    edges = np.quantile(frame["a"].dropna(), np.arange(23) / 22, method="nearest")
+    ways = [explained("a", pair["b"].to_numpy()), *[explained("b", np.searchsorted(edges, pair["a"]))] * both]
+    found = correlations(table, table)["correlation ratio"].real
+    assert found.loc["a", "b"] == found.loc["b", "a"] == pytest.approx(math.sqrt(max(ways)))
+
+
+def test_rows_for_correlation_ratios_are_drawn_wherever_they_stand(monkeypatch):
+    """The first half of the rows knows no season."""
+    frames = [season(2_000, seed, follows=follows).frame for seed, follows in ((1, 0.0), (2, 1.0))]
+    table = dpsyn.Table(pd.concat(frames, ignore_index=True), three(10, 0).domain)
+    of_all = correlations(table, table)["correlation ratio"].real.loc["day", "a"]
+    monkeypatch.setattr(coefficients, "MOST_IN_RATIOS", 1_000)
+    assert correlations(table, table)["correlation ratio"].real.loc["day", "a"] == pytest.approx(of_all, abs=0.1)
+
+
 def test_rows_count_in_which_both_cells_are_there():
     table = three(400, 3, missing=0.3)
     matrix = correlations(table, table)["correlation"].real

@@ -140,6 +140,23 @@ def test_real_rows_with_some_cells_changed_look_private() -> None:
     assert found.distance == pytest.approx(2.0, abs=0.02)
 
 
+def test_the_rows_that_are_changed_lie_all_over_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first half of it is one row again and again, which stays what it is beside others of that half."""
+    monkeypatch.setattr("dpsyn.evaluation.whole_rows._CHANGED", 200)
+    generator = np.random.default_rng(2)
+    codes = generator.integers(0, 9, (2_000, 10)).astype(np.int32)
+    codes[:1_000] = 0
+    domain = dpsyn.Domain.of([dpsyn.Attribute(f"c{j}", "categorical", tuple(range(9))) for j in range(10)])
+    _, found = nearly_copies(dpsyn.Table(domain.decode(codes, generator), domain), codes, seed=0)
+    assert found.equal == pytest.approx(1 / 4, abs=0.1)
+
+
+def test_rows_of_very_many_columns_are_as_far_as_they_are() -> None:
+    domain = dpsyn.Domain.of([dpsyn.Attribute(f"c{j}", "truth", (0, 1)) for j in range(300)])
+    zeros, ones = (dpsyn.Table(pd.DataFrame(np.full((1, 300), one), columns=list(domain.names)), domain) for one in (0, 1))
+    assert copies(zeros, ones, zeros.codes, ones.codes) == Copies(0.0, 300.0)
+
+
 def test_rows_that_are_all_equal_cannot_be_changed() -> None:
     table = ASIA.take(np.zeros(5, dtype=int))
     assert nearly_copies(table, table.codes, seed=0) == (2, Copies(1.0, 0.0))
