@@ -430,6 +430,39 @@ def test_a_value_that_was_not_there_is_no_empty_cell():
         counted.loaded()
 
 
+def test_rows_that_are_drawn_lie_all_over_the_table_and_none_comes_twice(monkeypatch):
+    monkeypatch.setattr("dpsyn.data.counted.MOST_DRAWN", 50)
+    monkeypatch.setattr("dpsyn.data.counted._TO_SPARE", 2.0)
+    domain = Domain.of([Attribute("x", "numeric", lower=0, upper=80)])
+    drawn = in_place(pa.table({"x": np.arange(80.0)}), domain).drawn.frame["x"]
+    assert drawn.nunique() == len(drawn) == 50
+    assert drawn.min() < 15
+    assert drawn.max() > 65
+
+
+def test_columns_of_one_value_are_those_of_the_same_rows_in_memory():
+    """With one row, empty cells beside a value or alone, and two values that share a bin."""
+    numbers = [[1.0, 1.0], [1.0, None], [None, None], [1.0, 1.001], [0.0, 9.0], [1.0], [None]]
+    attributes = [Attribute("x", "numeric", lower=0, upper=10, bins=2, missing=True)]
+    attributes += [Attribute(name, "categorical", ("a", "b"), missing=True) for name in "cd"]
+    found = []
+    for values in numbers:
+        table = pa.table({"x": pa.array(values, pa.float64()), "c": ["a"] * len(values), "d": ["a", "b"][: len(values)]})
+        counted, whole = in_place(table, Domain.of(attributes)), in_memory(table, Domain.of(attributes))
+        assert counted.single_valued == whole.single_valued
+        found.append(counted.single_valued)
+    assert [found[at] for at in (0, 1, 5)] == [["x", "c"], ["c"], []]
+
+
+def test_a_mark_is_of_every_column_and_of_how_often_rows_are_equal():
+    """The second has the same columns, the third as many equal rows; the order of rows is no matter."""
+    of = [([0, 0, 1, 1], [0, 0, 1, 1]), ([0, 0, 1, 1], [0, 1, 0, 1]), ([0, 0, 1, 1], [0, 0, 0, 0])]
+    domain = Domain.of(Attribute(name, "truth", (0, 1)) for name in "xy")
+    marks = [in_place(pa.table({"x": x[::step], "y": y[::step]}), domain).mark for x, y in of for step in (1, -1)]
+    assert marks[::2] == marks[1::2]
+    assert len(set(marks)) == 3
+
+
 @pytest.mark.parametrize("name", ["parquet", "csv"])
 def test_what_reading_had_to_decide_is_said(name, tmp_path):
     table = pa.table(

@@ -13,6 +13,8 @@ import dpsyn
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Domain
 from dpsyn.kit import visit
+from dpsyn.kit.reading import Read
+from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
@@ -133,3 +135,87 @@ def test_what_was_said_of_runs_on_other_data_is_over(monkeypatch: pytest.MonkeyP
     data = visit.Dataset(table, table)
     visit.use(data)
     assert {name: value for name, value in session.items() if not name.startswith("_")} == {"other": "said", "dataset": data}
+
+
+def test_what_is_said_of_the_rows_is_of_those_that_mechanisms_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit.st, "session_state", {})
+    table = dpsyn.load_sample("asia").take(np.arange(400))
+    data = Dataset(table=table, full=table, target="smoke")
+    learn, held_out = data.parts
+    assert held_out is not None
+    assert (learn.n, held_out.n) == (300, 100)
+    assert data.rows_made == data.statistics.n == 300
+    assert isinstance(learn, Table)
+    assert data.balance == (2, learn.frame["smoke"].value_counts().min()) != (2, table.frame["smoke"].value_counts().min())
+    assert replace(data, target=None).balance == (2, None)
+    few = [Dataset(table=some, full=some).parts[1] for some in (table.take(np.arange(n)) for n in (1, 2))]
+    assert [part is None for part in few] == [True, False]
+
+
+def test_a_tag_is_that_of_the_columns_their_values_the_target_and_the_held_out_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Settings under one key must not be those of other columns; the same ones are found again in another visit."""
+    monkeypatch.setattr(visit.st, "session_state", {})
+    asia = visit.bundled("asia")
+    domain = asia.table.domain
+    fewer = asia.table.with_domain(domain.project(domain.names[:4]))
+    frame = pd.DataFrame({"a": ["x", "y"] * 5, "b": ["x", "y"] * 5})
+    own = dpsyn.read_table(frame, name="own")
+    other = dpsyn.read_table(frame.replace("x", "z"), name="own")
+    of = [asia, Dataset(table=own, full=own, target="a")]
+    every = [
+        *of,
+        *(replace(one, held_out=0.4) for one in of),
+        *(replace(one, target=target) for one, target in zip(of, ("bronc", "b"), strict=True)),
+        replace(asia, table=fewer, target=None),
+        Dataset(table=other, full=other, target="a"),
+        replace(of[1], table=own.project(["a"])),
+    ]
+    assert len({one.tag for one in every}) == len(every)
+    assert asia.tag == "asia"
+    confirmed = replace(of[1], table=own.with_domain(own.domain.confirmed()))
+    assert [one.kept for one in (asia, confirmed)] == [{"bind": "query-params"}, {"persist_state": "session"}]
+    # As narrow as it was read, and yet not the whole table.
+    assert replace(asia, table=fewer).tag != "asia"
+    again = [replace(one, revision=one.revision + 9) for one in every]
+    assert [one.tag for one in again] == [one.tag for one in every]
+
+
+def test_a_class_has_two_to_fifty_categories_and_no_empty_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit.st, "session_state", {})
+    words = {f"w{k}": dpsyn.Attribute(f"w{k}", "categorical", tuple(map(str, range(k)))) for k in (1, 2, 50, 51)}
+    others = [
+        dpsyn.Attribute("t", "truth", (0, 1)),
+        dpsyn.Attribute("gaps", "categorical", ("0", "1"), missing=True),
+        dpsyn.Attribute("x", "numeric", lower=0, upper=1),
+    ]
+    domain = Domain.of([*words.values(), *others])
+    table = Table(pd.DataFrame({name: ["0"] for name in words} | {"t": [0], "gaps": ["0"], "x": [0.5]}), domain)
+    data = Dataset(table=table, full=table, target="w50")
+    assert data.classes == ("w2", "w50", "t")
+    assert data.predictable == ("w2", "w50", "t", "x")
+    # What is gone is replaced by the last one that is there, and the columns are a new revision.
+    changed = data.changed(table=table.project(["w2", "t", "x"]))
+    assert (changed.target, set(changed.left_out)) == ("t", {"w1", "w50", "w51", "gaps"})
+    assert changed.revision != data.revision
+    assert data.changed(table=table.project(["w50", "t"])).target == "w50"
+    assert data.changed(table=table.project(["x"])).target is None
+    assert replace(data, target="x").changed(held_out=0.5).target == "t"
+    back = changed.changed(table=table.project(["w2", "gaps"]))
+    assert (back.target, set(back.left_out)) == ("w2", {"w1", "w50", "w51", "t", "x"})
+    assert back.source.domain == back.table.domain
+
+
+def test_a_table_that_is_read_takes_the_place_of_another_with_all_that_was_said_of_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = dict.fromkeys((visit.OWN_LOST, "job_message", "job_note", visit.FAULT_KEY), "about another one")
+    monkeypatch.setattr(visit.st, "session_state", {**said, "releases": []})
+    frame = pd.DataFrame({"one": ["x"] * 4, "id": list("abcd"), "ill": ["no", "yes"] * 2, "age": [1.5, 2, 3, 4]})
+    full = dpsyn.read_table(frame, name="own")
+    visit._take_upload({}, Read(full.project(["ill", "age"]), full, ("A note.",)))
+    assert visit.st.session_state.keys() == {"dataset", "releases", "_revision"}
+    data = visit.dataset()
+    assert (data.table.domain.names, data.full.domain.names) == (("ill", "age"), tuple(frame))
+    assert (data.notes, data.target, data.single_valued) == (("A note.",), "ill", [])

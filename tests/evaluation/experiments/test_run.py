@@ -57,6 +57,7 @@ def test_a_result_is_what_the_same_steps_by_hand_give(baseline: Baseline) -> Non
     mechanism = cell.config.calibrate(SPEC, baseline.table.domain, n=baseline.table.n)
     report = evaluate(baseline.table, mechanism(cell.generator(), baseline.table).rows, baseline=baseline)
     assert result.status == "done"
+    assert result.line == f"{cell.label} at {cell.value:g}, run 1: done"
     assert result.measures[0]["2-way error, mean"] == report.marginals[2].mean
     assert result.guarantee["epsilon"] == mechanism.guarantee.epsilon == 1.0
     back = CellResult.from_dict(json.loads(json.dumps(result.to_dict())))
