@@ -160,7 +160,7 @@ draw_noise(families, {n}).save("noise.html")
                 "L1": [widgets.number(each.l1) for each in families],
                 "L2": [widgets.number(each.l2) for each in families],
                 "Noise at n": [widgets.number(each.at(n)) for each in families],
-                "Meets sampling at n": [f"{each.meets_at:,}" for each in families],
+                "Meets sampling at n": [widgets.number(float(each.meets_at)) for each in families],
             },
             hide_index=True,
         )
