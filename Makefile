@@ -20,7 +20,8 @@ PARTS := tests/data:tests/robustness tests/conformance:tests/mechanisms tests/pa
 OTHERS := $(foreach part,$(subst :, ,$(PARTS)),--ignore=$(part))
 test: check
 	printf '%s\n' $(PARTS) '$(OTHERS)' | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count())') -I PART sh -c ' \
-	  log=$$(mktemp); $(BIN)/python -m pytest $$(echo PART | tr : " ") > $$log 2>&1; code=$$?; cat $$log; rm -f $$log; exit $$code'
+	  log=$$(mktemp); $(BIN)/python -m pytest $$(echo "$$1" | tr : " ") > $$log 2>&1; code=$$?; cat $$log; rm -f $$log; exit $$code' \
+	  sh PART
 
 # A PostgreSQL of our own for the tests that need one (apt-get install postgresql); `.ci/postgres stop` ends it.
 postgres:

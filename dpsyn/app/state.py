@@ -228,7 +228,7 @@ def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
 
 
 def start(experiment: Experiment) -> None:
-    """Run the cells that are missing, in the background.
+    """Run the cells that are missing, here and in the workspace, in the background.
 
     Raises:
         DataError: the data that is open is other data than the experiment's: its rows must not be mixed.
@@ -238,6 +238,9 @@ def start(experiment: Experiment) -> None:
         raise DataError(
             f"{experiment.name} is about other rows or columns than those that are open: open {experiment.dataset}"
         )
+    experiment.results |= with_workspace(lambda folder: folder.results(experiment)) or {}  # another visit may have run it
+    if experiment.results and not experiment.missing:
+        return
     visit.set_job(
         jobs.start(
             "dpsyn.evaluation.experiments.run:run_experiment",

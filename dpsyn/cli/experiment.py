@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsyn import checks
 from dpsyn.cli.reading import noted, schema_of
-from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
+from dpsyn.cli.terminal import DONE, NOTHING, Progress, note, remark
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.errors import DataError, InputError, ParameterError, quoted
 from dpsyn.evaluation.baseline import real_baseline
@@ -160,6 +160,8 @@ def _table(plan: Plan, beside: Path) -> Table:
         return noted(beside / str(plan.data), domain=domain, columns=plan.columns)
     table = load_sample(plan.sample)
     table = table if domain is None else table.with_domain(domain)
+    for said in table.notes:
+        remark(said)
     return table if plan.columns is None else table.project(plan.columns)
 
 

@@ -66,7 +66,7 @@ class Parquet:
             schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
         self.names, self.notes = labelled(schema)
-        self.faults = type_faults(schema)
+        self.faults = {name: said for name, said in type_faults(schema).items() if name in self.names}
         kinds = {name: schema.field(name).type for name in self.names if name not in self.faults}
         self.texts = {name for name, kind in kinds.items() if is_text(kind)}
         self._worded = [name for name, kind in kinds.items() if is_text(getattr(kind, "value_type", kind))]
@@ -127,8 +127,8 @@ class Parquet:
             UnusableColumnError: none can.
         """
         used = [name for name in self.names if name not in self.faults]
-        for fault in self.faults.values() if not used else ():
-            raise fault
+        for name, said in self.faults.items() if not used else ():
+            raise UnusableColumnError(said, column=name)
         with self._open() as file:
             return as_frame(file.read(used).select(used))  # 'a.b' reads the part b of a nested a, too
 
@@ -172,46 +172,32 @@ def labelled(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return kept, notes
 
 
-def type_faults(schema: Any) -> dict[str, UnusableColumnError]:
+def type_faults(schema: Any) -> dict[str, str]:
     """The columns whose types cannot be used, and what to say of them."""
-    found = {}
-    for field in schema:
-        try:
-            _check_type(field.name, field.type)
-        except UnusableColumnError as fault:
-            found[field.name] = fault
-    return found
+    found = ((field.name, _type_fault(field.name, field.type)) for field in schema)
+    return {name: said for name, said in found if said}
 
 
-def _check_type(name: str, whole: Any) -> None:
+def _type_fault(name: str, whole: Any) -> str:
     import pyarrow as pa
 
     kind = whole.value_type if pa.types.is_dictionary(whole) else whole
     other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
     lasting = pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind)
     if other or pa.types.is_nested(kind) or _is_bytes(kind) or lasting:
-        raise UnusableColumnError(
+        return (
             f"column {quoted(name)} has the type {whole}; only truth values, numbers, texts and dates can be used: split "
-            "it into simple columns, or choose columns without it",
-            column=name,
+            "it into simple columns, or choose columns without it"
         )
-    _check_zone(name, kind)
-
-
-def _check_zone(name: str, kind: Any) -> None:
-    """Refuse times of a zone that is not known."""
-    import pyarrow as pa
-
     zone = kind.tz if pa.types.is_timestamp(kind) else None
-    if zone is not None:
-        try:
-            as_series(pa.array([], kind))
-        except DataError as error:
-            raise UnusableColumnError(
-                f"column {quoted(name)} holds times of the zone {quoted(zone)}, which is not known; store them "
-                "without a zone, or with one such as 'Europe/Berlin' or '+02:00'",
-                column=name,
-            ) from error
+    try:
+        as_series(pa.array([], kind if zone is not None else pa.null()))
+    except DataError:
+        return (
+            f"column {quoted(name)} holds times of the zone {quoted(zone)}, which is not known; store them without a zone, "
+            "or with one such as 'Europe/Berlin' or '+02:00'"
+        )
+    return ""
 
 
 def as_frame(table: Any) -> pd.DataFrame:
@@ -254,8 +240,8 @@ def is_text(kind: Any) -> bool:
 def _is_bytes(kind: Any) -> bool:
     import pyarrow as pa
 
-    views = pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind)
-    return bool(views or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(test(kind) for test in tests)
 
 
 def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
@@ -271,8 +257,7 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
     except (ValueError, ArithmeticError):  # of an array, and of a decimal that is a signalling NaN
         raise DataError("a column name of the DataFrame is neither a text nor a number; give all columns texts") from None
     check_shape(names, len(frame))
-    named = frame.set_axis(list(names), axis="columns").reset_index(drop=True)
-    return named
+    return frame.set_axis(list(names), axis="columns").reset_index(drop=True)
 
 
 def plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -310,7 +295,8 @@ def _of_arrow(name: str, array: Any) -> pd.Series[Any]:
 
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.large_string())
-    _check_type(name, array.type)
+    if said := _type_fault(name, array.type):
+        raise UnusableColumnError(said, column=name)
     return as_series(array)
 
 
@@ -447,8 +433,8 @@ def unicode_only(name: str) -> Iterator[None]:
         raise _unusable(name, "texts that are not Unicode") from error
 
 
-def _unusable(name: str, what: str) -> DataError:
-    return DataError(
+def _unusable(name: str, what: str) -> UnusableColumnError:
+    return UnusableColumnError(
         f"column {quoted(name)} holds {what}; only truth values, numbers, texts and dates can be used: convert it "
         "or leave it out",
         column=name,

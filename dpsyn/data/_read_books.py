@@ -20,7 +20,7 @@ from dpsyn.domain import listed
 from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
-_MOST_LOOKED_AT = 1_000_000
+_MOST_LOOKED_AT = 5_000_000
 _UNUSED_OF_ROWS = (
     *("anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies"),
     *("patternProperties", "propertyNames", "minProperties", "maxProperties", "prefixItems"),
@@ -117,9 +117,9 @@ class _Document(dict[str, Any]):
 
     def look(self, *found: Any) -> None:
         """Count what is looked at: parts of a schema, and lists."""
-        self.left -= 10 + sum(map(_extent, found))
+        self.left -= 20 + sum(map(_extent, found))
         if self.left < 0:
-            raise DataError("the schema is too long once its references are followed: simplify it")
+            raise DataError("the schema comes to too much once it is put together: simplify it")
 
 
 def _extent(found: Any) -> int:
@@ -169,6 +169,8 @@ def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
     notes = [note for part in beside for note in part.notes]
     said = _of_plain([part for part in found if not isinstance(part, Said)], name, guess=_APART not in notes)
     missing = True if said.missing is None and any(part.missing for part in beside) else said.missing
+    if any(part.missing is False for part in beside):  # two alternatives allow null, of which one may hold
+        missing = False
     return replace(said, missing=missing, notes=tuple(dict.fromkeys((*said.notes, *notes))))
 
 
@@ -212,8 +214,6 @@ def _one_of(
         yield Said(missing=missing)
         for each in told[0][0]:
             yield each if isinstance(each, Said) or not missing else _or_null(each)
-        if missing is False:  # two of them allow null
-            yield {"type": [*(kind for kind in _TYPES if kind != "null"), "number", "integer"]}
     elif not silent and all(said.categories is not None for _, said in told):
         lists = [{_key(value): value for value in said.categories or ()} for _, said in told]
         root.look(*lists)
@@ -233,7 +233,8 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
         return [node[word] for node in nodes for word in words if node.get(word) is not None]
 
     types = [kinds for kinds in map(_kinds, nodes) if kinds is not None]
-    allowed = [kind for kind in types[0] if all(kind in kinds for kinds in types)] if types else []
+    others = [set(map(_key, kinds)) for kinds in types[1:]]
+    allowed = [kind for kind in types[0] if all(_key(kind) in kinds for kinds in others)] if types else []
     lists = [values for values in map(_values, nodes) if values is not None]
     if lists:
         return _of_values(lists, allowed if types else None, [word for node in nodes for word in node])
@@ -369,8 +370,8 @@ def of_pandera(found: Mapping[str, Any]) -> Described:
             # Below its midnight is the day before.
             lasts = [_days(day, name) - (below and not re.search("[1-9]", str(day)[10:])) for day, below in high]
             told[name] = Said("date", lower=max(firsts, default=None), upper=min(lasts, default=None), missing=missing)
-        elif re.match("u?int[0-9]|float|decimal", held):
-            places = re.fullmatch(r"decimal\w*\(\d+, *(\d+)\)", held)
+        elif re.match("u?int(?!erval)|float|decimal", held):
+            places = re.match(r"decimal\w*\(\d{1,2}, *(\d{1,2})\)", held)
             unit = Fraction(1, 10 ** int(places[1])) if places else Fraction(1) if held.startswith(("int", "uint")) else None
             least, most = (
                 [_next_multiple(_numbers([bound], name)[0], unit if out else None, above=above) for bound, out in side]
@@ -387,7 +388,7 @@ def of_pandera(found: Mapping[str, Any]) -> Described:
         used = _BOUNDS if told[name].kind in ("numeric", "date") else _VALUES
         notes = (f"its check {quoted(test)} is not used" for test, value in tests if test not in used and value != [])
         told[name] = replace(told[name], notes=(*told[name].notes, *dict.fromkeys(notes)))
-    unused = (word for word in ("index", "checks") if found.get(word))
+    unused = (word for word in ("index", "checks", "unique") if found.get(word))
     return told, left_out, tuple(f"What {word!r} says of the rows is not used." for word in unused)
 
 

@@ -135,7 +135,8 @@ class CountedTable(Shown):
                 vars(made)["drawn"] = self.drawn.with_domain(domain)
             return made
         made = self._looked_through(domain)
-        return replace(made, notes=notes_over(self.notes, changed_columns(self.domain, domain), made.moved))
+        vars(made)["notes"] = notes_over(self.notes, changed_columns(self.domain, domain), made.moved)
+        return made
 
     def counts_as(self, domain: Domain) -> bool:
         """Whether over another domain everything counts as over this one, so that an engine need not be asked again."""

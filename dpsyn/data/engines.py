@@ -23,7 +23,6 @@ from dpsyn.cells import is_unicode
 from dpsyn.data._delimited import check_distinct
 from dpsyn.data._frames import check_shape, is_text, labelled, type_faults
 from dpsyn.data._sql import Integers, Numbers, Threshold, in_microseconds, name_of, text
-from dpsyn.data.infer import UnusableColumnError
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
 MEMORY_LIMIT = "1GB"
@@ -107,14 +106,14 @@ class Engine(ABC):
         title: how to call the rows in messages.
         schema: of the rows, Arrow's.
         unlike: columns that nobody asked for, and that its files do not have alike; they are not in the schema.
-        faults: columns whose type cannot be used, as far as the schema does not say so.
+        faults: columns whose type cannot be used, as far as the schema does not say so, and what to say of them.
         notes: on how they are read.
     """
 
     title: str
     schema: pa.Schema
     unlike: tuple[str, ...] = ()
-    faults: Mapping[str, UnusableColumnError] = MappingProxyType({})
+    faults: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -360,7 +359,7 @@ def _pattern(path: str) -> str:
     return re.sub(r"[*?[]", r"[\g<0>]", path)
 
 
-def _columns(path: str) -> tuple[dict[str, tuple[str, str]], dict[str, UnusableColumnError]]:
+def _columns(path: str) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """Arrow's type of each column of a Parquet file, and how it is stored; and those that cannot be used."""
     from pyarrow import parquet
 
@@ -381,14 +380,11 @@ def _parts(kind: pa.DataType) -> int:
     return sum(_parts(nested.field(i).type) for i in range(nested.num_fields)) or 1
 
 
-def _faults(arrow: pa.Schema) -> dict[str, UnusableColumnError]:
+def _faults(arrow: pa.Schema) -> dict[str, str]:
     """Columns of a Parquet file that cannot be used, and those that are another type to DuckDB, as durations are numbers."""
     long = {
-        field.name: UnusableColumnError(
-            f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read the file "
-            "into memory, or choose columns without it",
-            column=field.name,
-        )
+        field.name: f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read "
+        "the file into memory, or choose columns without it"
         for field in arrow
         if pa.types.is_decimal256(field.type)
     }
@@ -413,13 +409,12 @@ class Relation(_DuckDB):
         self.title, self._relation = title, relation
         with self._listening():
             names, kinds = relation.columns, relation.types
-        for name, kind in zip(names, kinds, strict=True):
-            if str(kind) == "UHUGEINT":
-                raise DataError(
-                    f"column {quoted(name)} has the type UHUGEINT, of which DuckDB hands on the largest numbers as others: "
-                    "cast it to VARCHAR in a query, or leave it out of it",
-                    column=name,
-                )
+        self.faults = {
+            name: f"column {quoted(name)} has the type UHUGEINT, of which DuckDB hands on the largest numbers as others: "
+            "cast it to VARCHAR in a query, or choose columns without it"
+            for name, kind in zip(names, kinds, strict=True)
+            if str(kind) == "UHUGEINT"
+        }
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
         _check_names(names, self.schema.names)
         hashes = f"SELECT CAST(sum(hash({ROWS})) AS VARCHAR) AS hashes FROM {ROWS}"

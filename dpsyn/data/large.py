@@ -26,6 +26,7 @@ from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
+    NO_FAULTS,
     TAB_NAMES,
     Faults,
     Wide,
@@ -258,7 +259,7 @@ def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
     positions = [source.names.index(name) for name in wanted]
     folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), _Folds.add, job.tell_reading)
     first_row = [array[0].as_py() for array in next(source.batches(range(len(source.names))))[1]]
-    plans, notes = folds.plans(source, job, wanted, {})
+    plans, notes = folds.plans(source, job, wanted, NO_FAULTS)
     return source, plans, (*source.text.notes, *source.header_notes(first_row), *notes)
 
 

@@ -37,9 +37,9 @@ TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
 Fit = Callable[[Attribute, "pd.Series[Any]"], Column]
 """Takes typed cells as values of an attribute."""
-Faults = Mapping[str, UnusableColumnError]
-"""Columns that cannot be used, whatever their values are."""
-NONE: Faults = MappingProxyType({})
+Faults = Mapping[str, str]
+"""Columns that cannot be used, whatever their values are, and what to say of them."""
+NO_FAULTS: Faults = MappingProxyType({})
 Found = tuple[Table, tuple[str, ...]]
 """A table with its notes, and which of its columns look like identifiers and are to be left out."""
 _LEAST_PER_CELL, _LEAST_PER_BYTE = 16, 3
@@ -100,8 +100,8 @@ def read_table(
             ``public=False``.
         name: how to call the table; by default the file's name without its ending.
         columns: the columns to keep, in this order; by default the domain's, or all.
-        wide: what to do with a text column of more than 10,000 distinct values, or a column of Parquet or an engine whose
-            type cannot be used, where neither a domain nor ``columns`` name it: refuse the file, or leave the column out and
+        wide: what to do with a text column of more than 10,000 distinct values, or a column whose type cannot be used,
+            where neither a domain nor ``columns`` name it: refuse the file, or leave the column out and
             say so in a note.
         in_place: count the rows where they lie, for mechanisms that need counts alone, and read none of them into memory.
             None counts folders, relations and tables of Ibis in place, and reads everything else.
@@ -150,6 +150,7 @@ def read_all(
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
         check_memory(title, file.rows, len(file.names), file.text_bytes)
+        chosen_columns(file.names, domain, columns, file.faults)
         return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes, file)
     called = file_name or title
     if called.lower().endswith(PARQUET_NAMES):
@@ -282,7 +283,7 @@ def names_known(domain: Domain | None, columns: Sequence[str] | None) -> list[st
 
 
 def chosen_columns(
-    present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None, faults: Faults = NONE
+    present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None, faults: Faults = NO_FAULTS
 ) -> list[str]:
     """The columns to read, in order; refuses the ones that are not there, and what a domain asks of those with faults."""
     wanted = list(columns) if columns is not None else list(domain.names if domain is not None else present)
@@ -298,7 +299,7 @@ def chosen_columns(
         raise ParameterError("columns", columns, "every name at most once")
     for column in wanted if domain is not None else ():
         if column in faults:
-            raise faults[column]
+            raise UnusableColumnError(faults[column], column=column)
     return wanted
 
 
@@ -325,7 +326,7 @@ def _from_text(
     if domain is not None:
         fitted = domain.project(wanted)
         return _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute), notes)
-    return _inferred(wanted, name, column, wide, notes, {}, named=columns is not None)
+    return _inferred(wanted, name, column, wide, notes, NO_FAULTS, named=columns is not None)
 
 
 def _from_frame(
@@ -341,7 +342,7 @@ def _from_frame(
     labels = "".join(f", {quoted(label)}" for label in frame.index.names if label is not None)[1:]
     if labels or not pd.api.types.is_integer_dtype(frame.index.dtype):
         notes = (*notes, f"The row labels{labels} were left out; reset_index() makes columns of them.")
-    faults = file.faults if file else {}
+    faults = file.faults if file else NO_FAULTS
     frame = checked_frame(frame)
     names = file.names if file else [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns, faults)
@@ -458,7 +459,7 @@ def inferred_columns(
     results: list[Column | UnusableColumnError] = []
     for column in wanted:
         try:
-            results.append(faults.get(column) or infer(column))
+            results.append(UnusableColumnError(faults[column], column=column) if column in faults else infer(column))
         except UnusableColumnError as error:
             results.append(error)
     found = [result for result in results if isinstance(result, Column)]

@@ -261,6 +261,6 @@ def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arg
             job = Job(label, given, context, visitor.current(), context.get("kept_in"), context.get("keep"))
             opened.pop_all()  # it is the job's now
     except OSError as fault:
-        raise DataError(f"{quoted(label)} was not begun. {NO_ROOM}") from fault
+        raise DataError(f"{quoted(label)} was not begun ({fault.strerror}). {NO_ROOM}") from fault
     queue.submit(job)
     return job

@@ -210,7 +210,7 @@ def bundled(name: str) -> Dataset:
 
 def is_bundled(name: str, domain: Domain) -> bool:
     """Whether these are columns of a bundled dataset as it comes, so that what of them is public is our own word."""
-    return name in SAMPLES and set(domain.attributes) <= set(bundled(name).table.domain.attributes)
+    return name in SAMPLES and set(domain.attributes) <= set(load_sample(name).domain.attributes)
 
 
 def use_upload(data: bytes, name: str) -> None:

@@ -34,6 +34,7 @@ from dpsyn.notation import gigabytes
 
 CONTROL, SHARE, FOLDER = "DPSYN_JOB_CONTROL", "DPSYN_JOB_MEMORY", "DPSYN_JOB_FOLDER"
 PAUSE = b"P"
+_NO_ROOM = errno.ENOSPC, errno.EDQUOT
 WITHOUT_ROOM = 74
 """How it exits where it can write no more."""
 NO_ROOM = (
@@ -112,7 +113,7 @@ def run(task: str, arguments: dict[str, Any]) -> Outcome:
     except DpsynError as error:
         return Outcome(error=str(error))
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in _NO_ROOM:
             raise
         return _unforeseen(error)
     except MemoryError:
@@ -130,7 +131,9 @@ def main() -> None:
     """Run the one task of this process."""
     try:
         _main()
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
         os._exit(WITHOUT_ROOM)
 
 

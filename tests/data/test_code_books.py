@@ -554,14 +554,14 @@ def test_parts_deep_inside_parts_take_no_time() -> None:
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
 def test_a_few_parts_that_come_to_very_many_are_refused(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _read_books._Document.left == 1_000_000
+    assert _read_books._Document.left == 5_000_000
     monkeypatch.setattr(_read_books._Document, "left", 20_000)
     laughs: dict[str, Any] = {"0": {"enum": [1, 2]}}
     for at in range(1, 9):
         laughs[str(at)] = {word: [{"$ref": f"#/$defs/{at - 1}"}] * 8}
     books = [node(**{"$ref": "#/$defs/8"}), *([{"$ref": "#/$defs/8"}] if word == "allOf" else [])]
     for book in books:
-        with pytest.raises(DataError, match="too long once its references are followed"):
+        with pytest.raises(DataError, match="too much once it is put together"):
             read_code_book({**book, "$defs": laughs})
 
 
@@ -578,14 +578,14 @@ def test_a_few_parts_that_come_to_very_many_are_refused(word: str, monkeypatch: 
 def test_so_are_a_few_long_parts_that_many_refer_to(leaf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_read_books._Document, "left", 10_000)
     for parts in ({"allOf": [{"$ref": "#/$defs/x"}] * 40}, {"anyOf": [{"$ref": "#/$defs/x"}] * 40}):
-        with pytest.raises(DataError, match="too long once its references are followed"):
+        with pytest.raises(DataError, match="too much once it is put together"):
             read_code_book({"properties": {"x": parts}, "$defs": {"x": leaf}})
-    with pytest.raises(DataError, match="too long once its references are followed"):
+    with pytest.raises(DataError, match="too much once it is put together"):
         read_code_book({"allOf": [{"$ref": "#/$defs/x"}] * 40, "properties": {}, "$defs": {"x": leaf}})
     deep: dict[str, Any] = {"enum": list(range(800))}
     for _ in range(15):
         deep = {"anyOf": [deep, {"const": -1}]}
-    with pytest.raises(DataError, match="too long once its references are followed"):
+    with pytest.raises(DataError, match="too much once it is put together"):
         read_code_book(node(**deep))
 
 
@@ -608,6 +608,7 @@ def test_whether_cells_may_be_empty_is_what_all_that_is_said_of_them_allows() ->
         ({"oneOf": [one, null]}, False),
         ({"oneOf": [one, {"enum": ["c", None]}]}, False),
         ({"anyOf": [one, {"enum": ["c", None]}]}, True),
+        ({"oneOf": [null, null, {"minimum": 0, "maximum": 5}]}, False),
     ):
         (found,) = read_code_book(node(**said)).columns.values()
         assert bool(found.missing) is missing, said
@@ -621,10 +622,15 @@ def test_of_alternatives_whose_other_words_are_not_used_all_values_are_taken() -
 
 def test_what_else_a_schema_of_pandera_holds_is_told() -> None:
     column = {"dtype": "int64", "checks": {"ge": 0, "le": 9}}
-    decimal = {"dtype": "decimal(10, 2)", "checks": {"gt": 0, "le": 9}}
+    decimal = {"dtype": "decimal128(10, 2)[pyarrow]", "checks": {"gt": 0, "le": 9}}
+    odd, old = {"dtype": "decimal(28,400)"}, {"pandas_dtype": "int", "checks": {"greater_than": 0, "less_than": 10}}
     span = {"dtype": "interval[int64, right]"}
     schema = {"schema_type": "dataframe", "index": [{"name": "id"}], "checks": {"f": 1}}
     book = read_code_book({**schema, "columns": {"x_.*": {**column, "regex": True}, "y": column, "z": decimal, "s": span}})
+    beside = read_code_book({**schema, "columns": {"o": odd, "i": old}, "unique": ["o"]})
+    assert beside.columns["o"].unit is None
+    assert (beside.columns["i"].lower, beside.columns["i"].upper, beside.columns["i"].notes) == (1, 9, ())
+    assert "What 'unique' says of the rows is not used." in beside.notes
     assert list(book.left_out) == ["x_.*"]
     assert book.notes == ("What 'index' says of the rows is not used.", "What 'checks' says of the rows is not used.")
     assert [said.kind for said in book.columns.values()] == ["numeric", "numeric", None]

@@ -137,7 +137,7 @@ def test_nor_is_it_begun(files, monkeypatch):
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(DataError) as caught:
         start(answer, value=1)
-    assert str(caught.value) == f"'test' was not begun. {worker.NO_ROOM}"
+    assert str(caught.value) == f"'test' was not begun (No space left on device). {worker.NO_ROOM}"
 
 
 def spill_and_linger(progress):

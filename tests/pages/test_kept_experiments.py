@@ -212,8 +212,12 @@ def test_what_another_visit_runs_is_not_offered_to_be_run(open_page, tmp_path):
     assert "Resume" not in " ".join(w.value for w in app.warning)
     job.pause(False)
     app = finish_job(app)
-    done = experiments(open_page("data", data="car", data_columns='{"lug_boot":null}'), tmp_path)
-    assert not [w for w in done.warning if "cells" in w.value]
+    other.run()
+    (resume,) = [button for button in other.button if button.label.startswith("Resume")]
+    other = resume.click().run()
+    assert "job" not in other.session_state
+    assert [len(one.results) for one in other.session_state["experiments"]] == [2]
+    assert not [w for w in other.warning if "cells" in w.value]
 
 
 def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):

@@ -40,8 +40,9 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
 
     @st.fragment(run_every=every)
     def panel() -> None:
+        elsewhere = state.runs_elsewhere(experiment)
         with st.container(border=True):
-            _heading(experiment)
+            _heading(experiment, elsewhere=elsewhere)
             if not own:
                 of_other_data(current, experiment)
             job = state.running_of(experiment)
@@ -52,28 +53,27 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
                     # It failed: what the page says of it stands outside of this panel.
                     st.rerun(scope="app")
                 widgets.follow(every)
-            _findings(experiment, current, own=own)
+            _findings(experiment, current, own=own, elsewhere=elsewhere)
 
     panel()
 
 
-def _heading(experiment: Experiment) -> None:
+def _heading(experiment: Experiment, *, elsewhere: bool) -> None:
     number = experiment.number
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header(f"{number} · {escape.markdown(experiment.name)}", width="content", anchor=False)
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             widgets.badge(True)
-            busy = state.running_of(experiment) is not None or state.runs_elsewhere(experiment)
+            busy = elsewhere or state.running_of(experiment) is not None
             edit([experiment], f"lab_{number}", busy=busy)
 
 
-def _findings(experiment: Experiment, current: Dataset, *, own: bool) -> None:
+def _findings(experiment: Experiment, current: Dataset, *, own: bool, elsewhere: bool) -> None:
     results = experiment.found
     missing = len(experiment.missing)
     running = state.running_of(experiment) is not None
     if missing and not running:
         with st.container(horizontal=True, vertical_alignment="center"):
-            elsewhere = state.runs_elsewhere(experiment)
             said = "are still to come: another visit runs them. Open the workspace again to see them" if elsewhere else ""
             said = f"{missing} of {len(experiment.cells)} cells {said or 'have not been run'}."
             st.warning(said, icon=":material/pending:")

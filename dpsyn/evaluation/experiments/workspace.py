@@ -168,6 +168,12 @@ class Workspace:
                 if known.get(key) is not result:
                     _add_result(path, result)
 
+    def results(self, experiment: Experiment) -> dict[str, CellResult]:
+        """What the folder has of an experiment's cells, by key; what is wrong is passed over."""
+        path = self._path(checks.instance("experiment", experiment, Experiment, "an experiment"))
+        with self._there():
+            return _with_results(experiment, path, []).results
+
     def add_result(self, experiment: Experiment, result: CellResult) -> bool:
         """Keep the result of one cell of an experiment, in place of an earlier one of the same cell.
 

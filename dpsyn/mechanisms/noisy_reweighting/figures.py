@@ -29,7 +29,6 @@ from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.logarithms import LN10, format_log
-from dpsyn.theory.thresholds import whole
 
 PUBLISHED = "Walsh, as published: 2|F|/(nε)"
 _SAMPLING = "sampling n rows"
@@ -107,8 +106,8 @@ class FamilyNoise:
 
     @property
     def meets_at(self) -> int:
-        """The first n at which it is not."""
-        return round(math.exp(whole(math.log(self.drowned_below), "at_least") or 0.0))
+        """The first n at which it is not larger."""
+        return max(1, math.ceil(self.drowned_below * (1 - 1e-12)))  # a rounding error makes no further row
 
     def at(self, n: float) -> float:
         """Standard deviation of the noise on an average over n rows of values that are moved and stretched to ±1."""

@@ -319,7 +319,7 @@ def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:
     """The intervals of floor for privacy, for accuracy and for both; the setting's own floor does not matter."""
     end = min(0.5, setting.ceiling - 1)
     if end <= 0:
-        return FloorWindow(end, None, None, 0.25, ("box",))
+        return FloorWindow(end, None, None, end, ("box",))
     inside = replace(setting, floor=min(0.2, end / 2))
     found = privacy_condition(inside).remedy("floor")
     private = None if found is None or found.log_value is None or found.caveat else math.exp(found.log_value)
