@@ -476,7 +476,8 @@ def inferred_columns(
 
 def _said_of(result: Column | UnusableColumnError, dropped: Sequence[str]) -> tuple[str, ...]:
     if isinstance(result, UnusableColumnError):
-        return (f"Column {quoted(result.column)} was left out: {result}.",)
+        why = str(result).removeprefix(f"column {quoted(result.column)} ")
+        return (f"Column {quoted(result.column)} was left out: it {why}.",)
     if not result.identifier:
         return result.notes
     name = result.attribute.name

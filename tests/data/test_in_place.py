@@ -1110,9 +1110,9 @@ def test_what_an_engine_alone_has_is_left_out_too(tmp_path: Path) -> None:
     said = f"SELECT i % 3 AS a, {columns} FROM range(6) AS r(i)"
     table = dpsyn.read_table(duckdb.sql(said), wide="leave_out")
     assert table.domain.names == dpsyn.read_table(duckdb.sql(said), columns=["a"]).domain.names == ("a",)
-    assert "'took' was left out: column 'took' has the type month_day_nano_interval" in table.notes[0]
-    assert "'seen' was left out: column 'seen' holds times with a zone" in table.notes[1]
-    assert "'large' was left out: column 'large' has the type UHUGEINT" in table.notes[2]
+    assert "'took' was left out: it has the type month_day_nano_interval" in table.notes[0]
+    assert "'seen' was left out: it holds times with a zone" in table.notes[1]
+    assert "'large' was left out: it has the type UHUGEINT" in table.notes[2]
     for column in ("took", "seen", "large"):
         with pytest.raises(DataError, match=f"column '{column}' h"):
             dpsyn.read_table(duckdb.sql(said), columns=["a", column], wide="leave_out")
@@ -1136,7 +1136,7 @@ def test_columns_of_no_use_do_not_stand_in_the_way_of_others(way: str, tmp_path:
     assert known.notes == (f"Not in the domain, and left out: {', '.join(map(repr, _NO_USE))}.",)
     rest = read(wide="leave_out")
     assert rest.domain.names == ("a", "b")
-    assert [note.split(" was left out: column ")[0] for note in rest.notes] == [f"Column {name!r}" for name in _NO_USE]
+    assert [note.split(" was left out: it ")[0] for note in rest.notes] == [f"Column {name!r}" for name in _NO_USE]
     if way != "statistics":
         assert all(table.n == 6 and table.statistics().max_frequency == 1 / 6 for table in (chosen, known, rest))
     odd = chosen.domain.replace(dpsyn.Attribute("a", "numeric", lower=0, upper=9))
