@@ -15,7 +15,7 @@ EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 run: $(VENV)/.run
 	DPSYN_LOCAL=1 PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
-# Parts that run side by side, as many as there are processors, the longest first; what each said comes once it is done.
+# Parts that run side by side, as many as there are processors; what each said comes once it is done.
 PARTS := tests/data:tests/robustness tests/conformance:tests/mechanisms tests/pages tests/browser:tests/app:tests/kit:tests/cli
 OTHERS := $(foreach part,$(subst :, ,$(PARTS)),--ignore=$(part))
 test: check

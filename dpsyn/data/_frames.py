@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ from dpsyn.notation import counted
 PARQUET = b"PAR1"
 BATCH, _FEW = 1 << 17, 1 << 8
 _BATCH_BYTES = 1 << 25
+Faults = Mapping[str, str]
+"""Columns that cannot be used, whatever their values are, and what to say of them."""
+NO_FAULTS: Faults = MappingProxyType({})
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -66,7 +70,8 @@ class Parquet:
             schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
         self.names, self.notes = labelled(schema)
-        self.faults = {name: said for name, said in type_faults(schema).items() if name in self.names}
+        faults = type_faults(schema)
+        self.faults = {name: faults[name] for name in self.names if name in faults}
         kinds = {name: schema.field(name).type for name in self.names if name not in self.faults}
         self.texts = {name for name, kind in kinds.items() if is_text(kind)}
         self._worded = [name for name, kind in kinds.items() if is_text(getattr(kind, "value_type", kind))]
@@ -189,13 +194,14 @@ def _type_fault(name: str, whole: Any) -> str:
             f"column {quoted(name)} has the type {whole}; only truth values, numbers, texts and dates can be used: split "
             "it into simple columns, or choose columns without it"
         )
-    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        return ""
     try:
-        as_series(pa.array([], kind if zone is not None else pa.null()))
+        as_series(pa.array([], kind))
     except DataError:
         return (
-            f"column {quoted(name)} holds times of the zone {quoted(zone)}, which is not known; store them without a zone, "
-            "or with one such as 'Europe/Berlin' or '+02:00'"
+            f"column {quoted(name)} holds times of the zone {quoted(kind.tz)}, which is not known; store them without a "
+            "zone, or with one such as 'Europe/Berlin' or '+02:00'"
         )
     return ""
 

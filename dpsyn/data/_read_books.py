@@ -168,8 +168,9 @@ def _together(found: Sequence[Mapping[str, Any] | Said], name: str) -> Said:
     beside = [part for part in found if isinstance(part, Said)]
     notes = [note for part in beside for note in part.notes]
     said = _of_plain([part for part in found if not isinstance(part, Said)], name, guess=_APART not in notes)
-    missing = True if said.missing is None and any(part.missing for part in beside) else said.missing
-    if any(part.missing is False for part in beside):  # two alternatives allow null, of which one may hold
+    empty = [part.missing for part in beside]
+    missing = True if said.missing is None and True in empty else said.missing
+    if False in empty:  # two alternatives allow null, of which one may hold
         missing = False
     return replace(said, missing=missing, notes=tuple(dict.fromkeys((*said.notes, *notes))))
 

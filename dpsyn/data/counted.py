@@ -140,8 +140,7 @@ class CountedTable(Shown):
 
     def counts_as(self, domain: Domain) -> bool:
         """Whether over another domain everything counts as over this one, so that an engine need not be asked again."""
-        same = domain.names == self.domain.names
-        return same and all(a.encodes_as(self.domain[a.name]) for a in domain.attributes)
+        return domain.names == self.domain.names and not changed_columns(self.domain, domain)
 
     def _looked_through(self, domain: Domain) -> CountedTable:
         def known(attribute: Attribute) -> Cells | None:

@@ -9,11 +9,10 @@ import re
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import pyarrow as pa
 
 from dpsyn.cells import is_unicode
 from dpsyn.data._delimited import check_distinct
-from dpsyn.data._frames import check_shape, is_text, labelled, type_faults
+from dpsyn.data._frames import NO_FAULTS, Faults, check_shape, is_text, labelled, type_faults
 from dpsyn.data._sql import Integers, Numbers, Threshold, in_microseconds, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
@@ -113,7 +112,7 @@ class Engine(ABC):
     title: str
     schema: pa.Schema
     unlike: tuple[str, ...] = ()
-    faults: Mapping[str, str] = MappingProxyType({})
+    faults: Faults = NO_FAULTS
     notes: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -359,7 +358,7 @@ def _pattern(path: str) -> str:
     return re.sub(r"[*?[]", r"[\g<0>]", path)
 
 
-def _columns(path: str) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+def _columns(path: str) -> tuple[dict[str, tuple[str, str]], Faults]:
     """Arrow's type of each column of a Parquet file, and how it is stored; and those that cannot be used."""
     from pyarrow import parquet
 
@@ -380,7 +379,7 @@ def _parts(kind: pa.DataType) -> int:
     return sum(_parts(nested.field(i).type) for i in range(nested.num_fields)) or 1
 
 
-def _faults(arrow: pa.Schema) -> dict[str, str]:
+def _faults(arrow: pa.Schema) -> Faults:
     """Columns of a Parquet file that cannot be used, and those that are another type to DuckDB, as durations are numbers."""
     long = {
         field.name: f"column {quoted(field.name)} has the type {field.type}, and DuckDB keeps no more than 38 digits: read "

@@ -21,14 +21,12 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, Tell, TextFold
-from dpsyn.data._frames import Parquet, as_series, check_shape, fit_typed, texts_told
+from dpsyn.data._frames import NO_FAULTS, Faults, Parquet, as_series, check_shape, fit_typed, texts_told
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
 from dpsyn.data.read import (
-    NO_FAULTS,
     TAB_NAMES,
-    Faults,
     Wide,
     begins_as_parquet,
     check_choices,

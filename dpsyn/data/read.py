@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
@@ -18,7 +17,18 @@ from pandas.api.types import infer_dtype
 from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_whole, infer_typed, plain_type, unicode_only, zones_told
+from dpsyn.data._frames import (
+    NO_FAULTS,
+    PARQUET,
+    Faults,
+    Parquet,
+    checked_frame,
+    fit_whole,
+    infer_typed,
+    plain_type,
+    unicode_only,
+    zones_told,
+)
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, UnusableColumnError, times_dropped
@@ -37,9 +47,6 @@ TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
 Fit = Callable[[Attribute, "pd.Series[Any]"], Column]
 """Takes typed cells as values of an attribute."""
-Faults = Mapping[str, str]
-"""Columns that cannot be used, whatever their values are, and what to say of them."""
-NO_FAULTS: Faults = MappingProxyType({})
 Found = tuple[Table, tuple[str, ...]]
 """A table with its notes, and which of its columns look like identifiers and are to be left out."""
 _LEAST_PER_CELL, _LEAST_PER_BYTE = 16, 3
@@ -150,7 +157,7 @@ def read_all(
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
         check_memory(title, file.rows, len(file.names), file.text_bytes)
-        chosen_columns(file.names, domain, columns, file.faults)
+        chosen_columns(file.names, domain, columns, file.faults)  # what is asked for in vain is said before it is read
         return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes, file)
     called = file_name or title
     if called.lower().endswith(PARQUET_NAMES):

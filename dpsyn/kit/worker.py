@@ -34,7 +34,6 @@ from dpsyn.notation import gigabytes
 
 CONTROL, SHARE, FOLDER = "DPSYN_JOB_CONTROL", "DPSYN_JOB_MEMORY", "DPSYN_JOB_FOLDER"
 PAUSE = b"P"
-_NO_ROOM = errno.ENOSPC, errno.EDQUOT
 WITHOUT_ROOM = 74
 """How it exits where it can write no more."""
 NO_ROOM = (
@@ -112,19 +111,18 @@ def run(task: str, arguments: dict[str, Any]) -> Outcome:
         return Outcome(value=getattr(import_module(module), function)(**arguments, progress=report))
     except DpsynError as error:
         return Outcome(error=str(error))
-    except OSError as error:
-        if error.errno in _NO_ROOM:
-            raise
-        return _unforeseen(error)
     except MemoryError:
         return Outcome(error=too_much_memory(int(os.environ[SHARE])))
-    except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
-        return _unforeseen(error)
+    except Exception as error:  # the process boundary: nothing may be lost, and nothing may hang
+        if _for_want_of_room(error):
+            raise
+        return Outcome(
+            error=faults.sentence(error), details=f"identifier {faults.identifier(error)}: {faults.places(error)}"
+        )
 
 
-def _unforeseen(error: Exception) -> Outcome:
-    details = f"identifier {faults.identifier(error)}: {faults.places(error)}"
-    return Outcome(error=faults.sentence(error), details=details)
+def _for_want_of_room(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:
@@ -132,7 +130,7 @@ def main() -> None:
     try:
         _main()
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if not _for_want_of_room(error):
             raise
         os._exit(WITHOUT_ROOM)
 

@@ -74,18 +74,15 @@ def _findings(experiment: Experiment, current: Dataset, *, own: bool, elsewhere:
     running = state.running_of(experiment) is not None
     if missing and not running:
         with st.container(horizontal=True, vertical_alignment="center"):
-            said = "are still to come: another visit runs them. Open the workspace again to see them" if elsewhere else ""
-            said = f"{missing} of {len(experiment.cells)} cells {said or 'have not been run'}."
-            st.warning(said, icon=":material/pending:")
-            if (
-                own
-                and not elsewhere
-                and st.button(
-                    f"Resume: run the {missing} that are missing",
-                    icon=":material/resume:",
-                    disabled=visit.job() is not None,
-                    key=f"lab_resume_{experiment.number}",
-                )
+            to_come = "are still to come: another visit runs them. Open the workspace again to see them"
+            said = to_come if elsewhere else "have not been run"
+            st.warning(f"{missing} of {len(experiment.cells)} cells {said}.", icon=":material/pending:")
+            offered = own and not elsewhere
+            if offered and st.button(
+                f"Resume: run the {missing} that are missing",
+                icon=":material/resume:",
+                disabled=visit.job() is not None,
+                key=f"lab_resume_{experiment.number}",
             ):
                 state.start(experiment)
                 st.rerun(scope="app")
