@@ -13,9 +13,11 @@ from typing import IO, Any, TypeVar
 
 from dpsyn import escape
 from dpsyn.attribute import Attribute
+from dpsyn.data._names import check_distinct
 from dpsyn.data._text import Open, Text
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, fit_words, infer_words
+from dpsyn.data.fit import fit_words
+from dpsyn.data.infer import Column, infer_words
 from dpsyn.errors import DataError, quoted
 from dpsyn.notation import counted
 
@@ -251,19 +253,6 @@ def _names(header: list[str], line: int, *, strip: bool = True) -> tuple[str, ..
             )
     check_distinct(names, f"line {line}: ", line)
     return names
-
-
-def check_distinct(names: tuple[str, ...], where: str, line: int | None = None) -> None:
-    """Refuse two columns of one name, saying which positions they have."""
-    seen: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if name in seen:
-            raise DataError(
-                f"{where}columns {seen[name]} and {position} are both called {quoted(name)}; rename one of them",
-                line=line,
-                column=name,
-            )
-        seen[name] = position
 
 
 def _records(text: Open, separator: str, first_line: int, *, skip: bool = True) -> Iterator[tuple[int, list[str]]]:

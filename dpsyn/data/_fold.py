@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute
 from dpsyn.cells import floats
-from dpsyn.data._frames import as_series, infer_typed
+from dpsyn.data._frames import infer_typed
 from dpsyn.data._numbers import carried, countable
+from dpsyn.data._parquet import as_series
 from dpsyn.data._words import (
     CODE_LIKE,
     COMMA_NUMBER,
@@ -36,7 +37,8 @@ from dpsyn.data._words import (
     ways_to_write,
     zoned,
 )
-from dpsyn.data.infer import COMMA_AND_THREE, FEW_INTEGERS, POINT, POINT_AND_THREE, Column, category_of, infer_texts
+from dpsyn.data.fit import category_of
+from dpsyn.data.infer import COMMA_AND_THREE, FEW_INTEGERS, POINT, POINT_AND_THREE, Column, infer_texts
 from dpsyn.dates import days, local_moments, timed, written_as_numbers
 from dpsyn.errors import DataError
 from dpsyn.units import fineness

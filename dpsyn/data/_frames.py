@@ -1,17 +1,11 @@
-"""DataFrames and Parquet files: columns that already have a type."""
+"""Columns that already have a type: what they are, and what to know of them."""
 
 from __future__ import annotations
 
 import datetime
-import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from decimal import Decimal
-from functools import cache, cached_property
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,235 +13,22 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute
-from dpsyn.cells import floats, is_unicode, plain, settled
-from dpsyn.data._delimited import check_distinct
+from dpsyn.cells import floats, plain, settled
+from dpsyn.data._names import check_shape
 from dpsyn.data._numbers import carried, is_number, is_whole, text_of
+from dpsyn.data._parquet import as_series, of_arrow
 from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import (
     MAX_CATEGORIES,
     Column,
     UnusableColumnError,
-    category_of,
     decimals_rounded,
     describe_numbers,
-    fit_dates,
     infer_dates,
     infer_texts,
-    respelt,
 )
 from dpsyn.dates import ZONE_RULE, has_zones, local_moments
-from dpsyn.errors import DataError, quoted, shown
-from dpsyn.notation import counted
-
-PARQUET = b"PAR1"
-BATCH, _FEW = 1 << 17, 1 << 8
-_BATCH_BYTES = 1 << 25
-Faults = Mapping[str, str]
-"""Columns that cannot be used, whatever their values are, and what to say of them."""
-NO_FAULTS: Faults = MappingProxyType({})
-_INDEX = re.compile(r"__index_level_\d+__")
-
-
-class Parquet:
-    """A Parquet file whose columns have types.
-
-    Attributes:
-        names: of its columns.
-        faults: why some of them cannot be used; they are never read.
-        texts: columns of texts.
-        rows: how many.
-
-    Args:
-        source: its path, or its bytes.
-
-    Raises:
-        DataError: the file is damaged, or has columns of the same name.
-    """
-
-    def __init__(self, source: Path | bytes) -> None:
-        self._source = source
-        with self._open() as file:
-            schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
-        check_distinct(tuple(schema.names), "the Parquet file's ")
-        self.names, self.notes = labelled(schema)
-        faults = type_faults(schema)
-        self.faults = {name: faults[name] for name in self.names if name in faults}
-        kinds = {name: schema.field(name).type for name in self.names if name not in self.faults}
-        self.texts = {name for name, kind in kinds.items() if is_text(kind)}
-        self._worded = [name for name, kind in kinds.items() if is_text(getattr(kind, "value_type", kind))]
-
-    @cached_property
-    def text_bytes(self) -> int:
-        """Bytes of all texts once every row has its own: one text that is stored once can come to gigabytes."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        names, found = self._worded, 0
-        if not names:
-            return 0
-        with self._open() as file:
-            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
-            chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-        # Arrow makes no list of texts that are stored by their differences: these come few at a time.
-        apart = {chunk.path_in_schema for chunk in chunks if any("DELTA" in encoding for encoding in chunk.encodings)}
-        listed = [name for name in names if name not in apart]
-        with self._open(listed) as file:
-            for batch in file.iter_batches(BATCH, columns=listed) if listed else ():
-                for column in (batch.column(name) for name in listed):
-                    sizes = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
-                    found += int(sizes.astype(np.int64)[column.indices.drop_null().to_numpy()].sum())
-            others = [name for name in names if name in apart]
-            for batch in file.iter_batches(_FEW, columns=others) if others else ():
-                texts = (batch.column(name).cast(pa.large_string()) for name in others)
-                found += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in texts)
-        return found
-
-    @contextmanager
-    def _open(self, as_numbers: Sequence[str] = ()) -> Iterator[Any]:
-        """The file; texts of the columns ``as_numbers`` come as places in a list of different ones."""
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        by_bytes = isinstance(self._source, bytes)
-        try:
-            options: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": list(as_numbers)}
-            options["coerce_int96_timestamp_unit"] = "us"  # nanoseconds wrap round outside 1677 to 2262
-            # Of paths as texts Arrow takes none that is no Unicode.
-            with (
-                pa.BufferReader(self._source) if by_bytes else pa.OSFile(os.fsencode(self._source)) as source,
-                parquet.ParquetFile(source, **options) as file,
-            ):
-                yield file
-        except MemoryError:
-            raise
-        except (pa.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            said = f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature"
-            raise DataError(said) from error
-
-    def frame(self) -> pd.DataFrame:
-        """All columns that can be used.
-
-        Raises:
-            UnusableColumnError: none can.
-        """
-        used = [name for name in self.names if name not in self.faults]
-        for name, said in self.faults.items() if not used else ():
-            raise UnusableColumnError(said, column=name)
-        with self._open() as file:
-            return as_frame(file.read(used).select(used))  # 'a.b' reads the part b of a nested a, too
-
-    def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, list[Any]]]:
-        """Some columns by position, as Arrow arrays, batch by batch, with the share of the table that has been read."""
-        import pyarrow as pa
-
-        names = [self.names[j] for j in columns]
-        read = 0
-        with self._open() as file:
-            for batch in _joined(file.iter_batches(BATCH, columns=names)):
-                read += batch.num_rows
-                arrays = (batch.column(name) for name in names)
-                yield read / max(self.rows, 1), [a.storage if isinstance(a, pa.ExtensionArray) else a for a in arrays]
-
-
-def _joined(batches: Iterator[Any]) -> Iterator[Any]:
-    """Batches of up to BATCH rows from smaller ones: row groups come one by one, each with all categories of its columns."""
-    waiting: list[Any] = []
-    rows = size = 0
-    for batch in batches:
-        if waiting and (rows + batch.num_rows > BATCH or size + batch.nbytes > _BATCH_BYTES):
-            yield _as_one(waiting)
-            waiting, rows, size = [], 0, 0
-        waiting.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-    if waiting:
-        yield _as_one(waiting)
-
-
-def _as_one(batches: list[Any]) -> Any:
-    import pyarrow as pa
-
-    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
-
-
-def labelled(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the columns but for the row labels of pandas, and notes."""
-    kept = tuple(name for name in schema.names if not _INDEX.fullmatch(name))
-    notes = () if len(kept) == len(schema.names) else ("The row labels that pandas stored in the file were left out.",)
-    return kept, notes
-
-
-def type_faults(schema: Any) -> dict[str, str]:
-    """The columns whose types cannot be used, and what to say of them."""
-    found = ((field.name, _type_fault(field.name, field.type)) for field in schema)
-    return {name: said for name, said in found if said}
-
-
-def _type_fault(name: str, whole: Any) -> str:
-    import pyarrow as pa
-
-    kind = whole.value_type if pa.types.is_dictionary(whole) else whole
-    other = isinstance(kind, pa.BaseExtensionType) and not is_text(kind.storage_type)
-    lasting = pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind)
-    if other or pa.types.is_nested(kind) or _is_bytes(kind) or lasting:
-        return (
-            f"column {quoted(name)} has the type {whole}; only truth values, numbers, texts and dates can be used: split "
-            "it into simple columns, or choose columns without it"
-        )
-    if not pa.types.is_timestamp(kind) or kind.tz is None:
-        return ""
-    try:
-        as_series(pa.array([], kind))
-    except DataError:
-        return (
-            f"column {quoted(name)} holds times of the zone {quoted(kind.tz)}, which is not known; store them without a "
-            "zone, or with one such as 'Europe/Berlin' or '+02:00'"
-        )
-    return ""
-
-
-def as_frame(table: Any) -> pd.DataFrame:
-    """An Arrow table or batch as a DataFrame; whole numbers and truth values keep their type where some are missing.
-
-    Raises:
-        DataError: some values have no counterpart.
-    """
-    import pyarrow as pa
-
-    whole = {
-        getattr(pa, f"{sign}int{bits}")(): getattr(pd, f"{'U' if sign else ''}Int{bits}Dtype")()
-        for sign in ("", "u")
-        for bits in (8, 16, 32, 64)
-    }
-    try:
-        frame: pd.DataFrame = table.to_pandas(
-            ignore_metadata=True, date_as_object=False, types_mapper={**whole, pa.bool_(): pd.BooleanDtype()}.get
-        )
-    except MemoryError:
-        raise
-    except (pa.ArrowException, ValueError) as error:
-        raise DataError(f"the table holds values that cannot be used ({error})") from error
-    return frame
-
-
-def as_series(array: Any) -> pd.Series[Any]:
-    """An Arrow array as a column of a DataFrame."""
-    import pyarrow as pa
-
-    return as_frame(pa.table([array], names=["x"]))["x"]
-
-
-def is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _is_bytes(kind: Any) -> bool:
-    import pyarrow as pa
-
-    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
-    return any(test(kind) for test in tests)
+from dpsyn.errors import DataError, quoted
 
 
 def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
@@ -275,7 +56,7 @@ def plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
     """
     name = str(column.name)
     if isinstance(column.dtype, pd.ArrowDtype):
-        return _of_arrow(name, column.array.__arrow_array__())
+        return of_arrow(name, column.array.__arrow_array__())
     if isinstance(column.dtype, pd.SparseDtype):
         column = pd.Series(np.asarray(column), name=name)
     try:
@@ -293,110 +74,6 @@ def plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
             raise _unusable(name, f"{column.dtype} numbers that double precision does not hold")
         return doubles
     return column
-
-
-def _of_arrow(name: str, array: Any) -> pd.Series[Any]:
-    """An Arrow array of a DataFrame, as a Parquet file gives it."""
-    import pyarrow as pa
-
-    if pa.types.is_string_view(array.type):
-        array = array.cast(pa.large_string())
-    if said := _type_fault(name, array.type):
-        raise UnusableColumnError(said, column=name)
-    return as_series(array)
-
-
-def check_shape(names: tuple[str, ...], rows: int) -> None:
-    """Refuse a table without columns or rows, or with empty or doubled names."""
-    if not names:
-        raise DataError("the table has no columns")
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
-        if not is_unicode(name):
-            raise DataError(
-                f"the name of column {position} of {len(names)}, {shown(name)}, is no Unicode without zero bytes; correct it"
-            )
-    check_distinct(names, "")
-    if rows == 0:
-        raise DataError(f"the table has {counted(len(names), 'column')} but no row")
-
-
-def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of a DataFrame in the type of a given attribute, as far as its values allow; encoding it finds the others.
-
-    Numbers and truth values may be known by their texts, as those that double precision cannot hold are; and texts are the
-    numbers and truth values that are written so, in a column whose categories are not all texts.
-    """
-    if attribute.is_binned:
-        return _fit_binned(attribute, _blanks_missing(attribute, column))
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column, _ = _of_plain_categories(attribute.name, column)
-        column = column if set(column.cat.categories) <= set(attribute.categories) else column.astype(object)
-    known = set(attribute.categories)
-    column = _blanks_missing(attribute, column)
-    texts = [isinstance(category, str) for category in attribute.categories]
-    if not pd.api.types.is_object_dtype(column) and (
-        all(texts) if isinstance(column.dtype, pd.StringDtype) else not any(texts)
-    ):
-        return column
-    find = cache(category_of(attribute))
-
-    def fit(value: Any) -> Any:
-        if isinstance(value, str):
-            if value in known:
-                return value
-            found = None if all(texts) else find(value)
-            return value if found is None else found
-        simple = any(texts) and (is_number(value) or isinstance(value, bool | np.bool_))
-        return text_of(value) if simple and value not in known else value
-
-    cells = zip(column.astype(object), column.isna(), strict=True)
-    fitted = [cell if empty else fit(cell) for cell, empty in cells]
-    return settled(pd.Series(fitted, column.index, dtype=object, name=column.name))
-
-
-def texts_told(attribute: Attribute, column: pd.Series[Any]) -> tuple[str, ...]:
-    """A note on texts of a column that are taken as numbers that are categories, or on decimals next to such numbers."""
-    import pyarrow as pa
-
-    if attribute.is_binned or all(isinstance(category, str) for category in attribute.categories):
-        return ()
-    cells = column if pd.api.types.is_object_dtype(column.dtype) else ()
-    decimals = dict.fromkeys(cell for cell in cells if isinstance(cell, Decimal) and cell.is_finite() and not is_whole(cell))
-    if not carried(pd.Series(list(decimals), dtype=object)).all():
-        return (decimals_rounded(attribute.name),)
-    find, known = category_of(attribute), set(attribute.categories)
-    if not (pd.api.types.is_string_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype)):
-        return ()
-    texts = list(dict.fromkeys(text for text in column.astype(object) if isinstance(text, str) and text not in known))
-    return respelt(attribute, pa.array(texts, pa.large_string()), [find(text) for text in texts])
-
-
-def fit_whole(attribute: Attribute, column: pd.Series[Any]) -> Column:
-    """All cells of a column, or all different ones, as :func:`fit_typed`; dates may be written in any one way."""
-    found = None
-    if attribute.kind == "date" and pd.api.types.infer_dtype(column, skipna=True) == "string":
-        found = fit_dates(attribute, Words.of(_arrow(attribute.name, column), strip=False))
-    return found or Column(fit_typed(attribute, column), attribute, texts_told(attribute, column))
-
-
-def _blanks_missing(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
-    """Empty texts are missing values where there may be some, and no category is empty."""
-    if not attribute.missing or "" in attribute.categories or pd.api.types.is_numeric_dtype(column.dtype):
-        return column
-    nested = pd.api.types.is_object_dtype(column.dtype)  # perhaps: an array in a cell cannot be compared
-    return column.mask(
-        column.map(lambda cell: isinstance(cell, str) and cell == "").astype(bool) if nested else column == ""
-    )
-
-
-def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
-    numeric = pd.api.types.is_numeric_dtype(column.dtype)
-    if numeric or (attribute.kind == "numeric" and not pd.api.types.is_object_dtype(column.dtype)):
-        return column
-    values = pd.Series(floats(column) if attribute.kind == "numeric" else local_moments(column), name=column.name)
-    return column if (values.isna() & column.notna()).any() else values
 
 
 def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = None) -> Column:
@@ -522,8 +199,7 @@ def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None
 
 
 def _texts(name: str, column: pd.Series[Any], weights: Weights | None = None, notes: tuple[str, ...] = ()) -> Column:
-    words = Words.of(_arrow(name, column), strip=False)
-    return infer_texts(name, replace(words, weights=weights), notes)
+    return infer_texts(name, replace(words_of(name, column), weights=weights), notes)
 
 
 def _truth_values(name: str, column: pd.Series[Any]) -> Column:
@@ -560,19 +236,19 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
             f"column {quoted(name)} has {count} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
             column=name,
         )
-    column, kind = _of_plain_categories(name, column)
+    column, kind = of_plain_categories(name, column)
     notes = (f"Column {quoted(name)}: its categories are of the type {kind}, and were turned into text.",) if kind else ()
     listed = list(column.cat.categories)
     empty = bool(column.isna().any())
     values = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):
-        fresh = infer_texts(name, Words.of(_arrow(name, values), strip=False), notes)
+        fresh = infer_texts(name, words_of(name, values), notes)
         if fresh.attribute.kind == "truth" and len(listed) == 2:
             return fresh
     return Column(values, Attribute(name, "categorical", tuple(listed), missing=empty), notes)
 
 
-def _of_plain_categories(name: str, column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
+def of_plain_categories(name: str, column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
     """The column with texts for categories such as intervals and moments, and their type; as it is, and nothing, where they
     are texts, numbers and truth values."""
     listed = list(column.cat.categories)
@@ -585,10 +261,12 @@ def _of_plain_categories(name: str, column: pd.Series[Any]) -> tuple[pd.Series[A
     return column.cat.rename_categories(written), type(other).__name__
 
 
-def _arrow(name: str, column: pd.Series[Any]) -> Any:
+def words_of(name: str, column: pd.Series[Any]) -> Words:
+    """The texts of a column that holds no other values."""
     import pyarrow as pa
 
     try:
-        return pa.array(column, pa.large_string(), from_pandas=True)
+        texts = pa.array(column, pa.large_string(), from_pandas=True)
     except pa.ArrowException as error:
         raise _unusable(name, f"texts that cannot be used ({error})") from error
+    return Words.of(texts, strip=False)

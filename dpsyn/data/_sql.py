@@ -26,7 +26,8 @@ import pyarrow.compute as pc
 from dpsyn import units
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data._fold import CHANGED
-from dpsyn.data._frames import as_series, fit_typed
+from dpsyn.data._parquet import as_series
+from dpsyn.data.fit import fit_typed
 from dpsyn.dates import day_text
 from dpsyn.errors import DataError
 

@@ -16,9 +16,10 @@ from dpsyn.attribute import Attribute
 from dpsyn.calendar import WithCalendar, calendar_codes
 from dpsyn.data._counting import CodedInPlace, Parts
 from dpsyn.data._fold import CHANGED
-from dpsyn.data._frames import as_series, fit_whole, is_text
+from dpsyn.data._parquet import as_series, is_text
 from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
+from dpsyn.data.fit import fit_whole
 from dpsyn.data.infer import Column, UnusableColumnError
 from dpsyn.data.read import check_memory, empty_rows
 from dpsyn.dates import local_moments, timed

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from dpsyn.cells import is_unicode
-from dpsyn.data._delimited import check_distinct
-from dpsyn.data._frames import NO_FAULTS, Faults, check_shape, is_text, labelled, type_faults
+from dpsyn.data._names import check_distinct, check_shape
+from dpsyn.data._parquet import NO_FAULTS, Faults, is_text, labelled, type_faults
 from dpsyn.data._sql import Integers, Numbers, Threshold, in_microseconds, name_of, text
 from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from dpsyn.attribute import Attribute
 from dpsyn.data import infer
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import Faults, check_shape, is_text, labelled, type_faults
+from dpsyn.data._names import check_shape
+from dpsyn.data._parquet import Faults, is_text, labelled, type_faults
 from dpsyn.data._sql import Cells, Known, Numbers, name_of
 from dpsyn.data.counted import CountedTable, check_no_zone, listed
 from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, Kept, Relation

@@ -1,4 +1,4 @@
-"""What a column of a text file is: its values and its attribute, guessed or given, and what to know of a guess.
+"""What a column of a text file is: its values and its attribute, as guessed, and what to know of the guess.
 
 Everything guessed here is read from private data: every attribute has ``public=False``.
 """
@@ -10,30 +10,24 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.data import _identifiers
 from dpsyn.data._nearly import nearly
 from dpsyn.data._words import (
     CODE_LIKE,
-    COMMA_NUMBER,
     EXACT,
     ISO,
-    LEADING_ZERO,
     LONG,
     LONG_WHOLE,
     NOT_ZERO,
-    NUMBER,
     TELEPHONE,
-    THOUSANDS,
     Parsed,
     Weights,
     Words,
@@ -42,14 +36,11 @@ from dpsyn.data._words import (
     matches,
     parse_dates,
     parse_numbers,
-    plainly,
     read_dates,
-    read_numbers,
     rounded,
-    undated,
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, day_text, days, floored, timed, written_as_numbers
-from dpsyn.errors import DataError, DomainError, quoted
+from dpsyn.errors import DataError, quoted
 from dpsyn.notation import counted
 from dpsyn.units import unit_of
 
@@ -118,8 +109,8 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
                 f"Column {quoted(name)}: some values start with +, as telephone numbers do, so it was read as text."
             )
             return _categories(name, words, notes)
-        notes += _said(name, parsed)
-        notes += _perhaps_thousands(name, words.texts) if decimal_comma else ()
+        notes += written_how(name, parsed)
+        notes += perhaps_thousands(name, words.texts) if decimal_comma else ()
         codes = np.flatnonzero(matches(words.texts, CODE_LIKE))
         if len(codes):
             text, value = words.texts[int(codes[0])].as_py(), parsed.values[codes[0]]
@@ -158,13 +149,13 @@ def infer_texts(
         return _empty(name, len(words.codes), notes)
     dates = parse_dates(words.texts)
     if dates is not None:
-        found = [*notes, *_said(name, dates)]
+        found = [*notes, *written_how(name, dates)]
         return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else nearly(name, words, MAX_CATEGORIES, decimal_comma=decimal_comma)
     return _categories(name, words, [*notes, *more], hints=more)
 
 
-def _perhaps_thousands(name: str, texts: Any) -> tuple[str, ...]:
+def perhaps_thousands(name: str, texts: Any) -> tuple[str, ...]:
     """Notes on points and commas that may separate thousands, in a file in which commas may be decimal."""
     said = []
     for mark, there, three in (("point", POINT, POINT_AND_THREE), ("comma", ",", COMMA_AND_THREE)):
@@ -177,7 +168,7 @@ def _perhaps_thousands(name: str, texts: Any) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _said(name: str, parsed: Parsed) -> tuple[str, ...]:
+def written_how(name: str, parsed: Parsed) -> tuple[str, ...]:
     """Notes on how numbers or dates are written."""
     said = (f"Column {quoted(name)}: {parsed.note}.",) if parsed.note else ()
     if parsed.written in ("", ISO):
@@ -357,7 +348,7 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
 def _categories(name: str, words: Words, notes: Sequence[str], *, hints: Sequence[str] = ()) -> Column:
     """``hints``: those of the notes that say what to do to have no text."""
     texts = words.as_texts()
-    notes = (*notes, *_spaces(name, words), *_look_alike(name, texts))
+    notes = (*notes, *spaces_left_out(name, words), *_look_alike(name, texts))
     if len(texts) > MAX_CATEGORIES:
         raise UnusableColumnError(
             f"column {quoted(name)} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that "
@@ -377,7 +368,7 @@ def _categories(name: str, words: Words, notes: Sequence[str], *, hints: Sequenc
     return Column(values, attribute, tuple(notes), identifier=identifier, hints=tuple(hints))
 
 
-def _spaces(name: str, words: Words) -> tuple[str, ...]:
+def spaces_left_out(name: str, words: Words) -> tuple[str, ...]:
     """A note where some cells of a text file have other spaces around them than the rest, which makes them equal texts."""
     around = {pair: cells for pair, cells in words.spaces if cells}
     if len(around) < 2:
@@ -406,165 +397,3 @@ def truth_pair(texts: npt.NDArray[np.object_]) -> tuple[str, str] | None:
     if len(texts) != 2 or len(by_word) != 2:
         return None
     return next(((by_word[no], by_word[yes]) for no, yes in TRUTH_WORDS if {no, yes} == by_word.keys()), None)
-
-
-def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> Column:
-    """The column of a text file as values of a given attribute.
-
-    A cell that is the text of a category is that category, even where it also is a word for missing values.
-
-    Raises:
-        DomainError: a cell is no value of the attribute; the message names the line and the value.
-    """
-    if words.empty.any() and not attribute.missing:
-        none, why = np.zeros(len(words.texts), dtype=bool), "but the domain allows no missing values"
-        _refuse(attribute, words, none, why, "allow them or fill the cells", locate)
-    if attribute.is_binned:
-        values, read, notes = _binned(attribute, words, decimal_comma, locate)
-    else:
-        find = category_of(attribute, decimal_comma=decimal_comma)
-        values, read = _listed(attribute, words, find, locate), partial(_found, find)
-        alike = _alike(attribute, words, values)
-        notes = (*_spaces(attribute.name, words), *alike, *respelt(attribute, words.texts, values))
-    return Column(words.spread(values).rename(attribute.name), attribute, notes, read)
-
-
-def _binned(
-    attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate
-) -> tuple[npt.NDArray[Any], Callable[[Any], Any], tuple[str, ...]]:
-    within = (float(attribute.lower or 0), float(attribute.upper or 0))
-
-    def parse(texts: Any) -> Parsed | None:
-        dated = attribute.kind == "date"
-        return parse_dates(texts, within) if dated else parse_numbers(texts, decimal_comma=decimal_comma)
-
-    read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
-    parsed = parse(words.texts)
-    if parsed is not None:
-        values, notes = parsed.values, _said(attribute.name, parsed)
-        if attribute.kind == "date":
-            return values, partial(read_dates, written=parsed.written), notes
-        notes += _perhaps_thousands(attribute.name, words.texts) if decimal_comma else ()
-        whole = (
-            values.dtype.kind == "f"
-            and attribute.is_whole
-            and np.isfinite(values).all()
-            and (values == np.floor(values)).all()
-        )
-        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read, notes
-    if len(words.texts) == 0:
-        return np.empty(0, dtype=np.float64), read, ()
-    dated = attribute.kind == "date"
-    bad = undated(words.texts) if dated else read_numbers(words.texts, decimal_comma=decimal_comma)[1]
-    if not bad.any():
-        raise DomainError(
-            f"column {quoted(attribute.name)} mixes several ways to write {'dates' if dated else 'numbers'}; "
-            f"write them as {'2024-12-31' if dated else '1.5'}",
-            column=attribute.name,
-        )
-    grouped = not dated and matches(words.texts, THOUSANDS)[int(np.argmax(bad))]
-    otherwise = "remove the thousands separators" if grouped else "correct it or empty the cell"
-    todo = "write it as 2024-12-31" if dated else otherwise
-    _refuse(attribute, words, bad, f"which is not a {attribute.kind if dated else 'number'}", todo, locate)
-
-
-def category_of(attribute: Attribute, *, decimal_comma: bool = False) -> Callable[[str], Any]:
-    """How to find the category that a text stands for, as it is or guarded from spreadsheets; None where there is none."""
-    known: dict[str, Any] = {str(escape.cell(str(category))): category for category in attribute.categories}
-    known |= {str(category).strip(): category for category in attribute.categories}
-    known |= {str(category): category for category in attribute.categories}
-    numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
-    truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
-
-    def find(text: str) -> Any:
-        import pyarrow as pa
-
-        value = known.get(text)
-        if value is None:
-            value = truths.get(text.lower())
-        if value is None and numbers:
-            plain = plainly(pa.array([text]))[0].as_py()
-            if decimal_comma and re.fullmatch(COMMA_NUMBER, plain):
-                plain = plain.replace(",", ".")
-            value = numbers.get(_number(plain))
-            value = value if value is None or _is_written(plain, value) else None
-        return value
-
-    return find
-
-
-def fit_dates(attribute: Attribute, words: Words) -> Column | None:
-    """The column as values of a given attribute of dates, if its texts are written in one way that is not ISO 8601."""
-    parsed = parse_dates(words.texts, (float(attribute.lower or 0), float(attribute.upper or 0)))
-    if parsed is None or parsed.written == ISO:
-        return None
-    read = partial(read_dates, written=parsed.written)
-    return Column(words.spread(parsed.values).rename(attribute.name), attribute, _said(attribute.name, parsed), read)
-
-
-def _listed(attribute: Attribute, words: Words, find: Callable[[str], Any], locate: Locate) -> npt.NDArray[np.object_]:
-    values = np.empty(len(words.texts), dtype=object)
-    values[:] = [find(text) for text in words.as_texts()]
-    bad = np.array([value is None for value in values], dtype=bool)
-    if bad.any():
-        shown = ", ".join(quoted(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
-        why = f"which is not one of the categories {shown}"
-        _refuse(attribute, words, bad, why, "add it to the domain or change the data", locate)
-    return values
-
-
-def _alike(attribute: Attribute, words: Words, values: npt.NDArray[np.object_]) -> tuple[str, ...]:
-    """A note on a text that stands for several categories, as it is or as :func:`~dpsyn.escape.cell` guards it."""
-    standing: dict[str, list[str]] = {"": ["a missing value"]} if attribute.missing else {}
-    exact = {str(category) for category in attribute.categories}
-    for category in attribute.categories:
-        text = str(category)
-        for form in {text, str(escape.cell(text))} | {text.strip()} - exact:
-            standing.setdefault(form, []).append(quoted(category))
-    for text, value in zip(words.texts.to_pylist(), values, strict=True):
-        if len(standing.get(text, ())) > 1:
-            others = ", ".join(other for other in standing[text] if other != quoted(value))
-            said = f"cells that say {quoted(text)} were read as {quoted(value)}, and may have been {others}"
-            return (f"Column {quoted(attribute.name)}: {said}; write these categories differently.",)
-    return ()
-
-
-def respelt(attribute: Attribute, texts: Any, values: Sequence[Any] | npt.NDArray[np.object_]) -> tuple[str, ...]:
-    """A note on a text that looks like a code, or that double precision does not hold, and was taken as a number."""
-    odd = matches(texts, LEADING_ZERO) | matches(texts, CODE_LIKE) | matches(texts, LONG)
-    odd |= matches(texts, NOT_ZERO) & np.array([value == 0 for value in values], dtype=bool)
-    for i in np.flatnonzero(odd).tolist():
-        text = texts[i].as_py()
-        if values[i] is not None and not isinstance(values[i], str) and text != str(values[i]):
-            return (f"Column {quoted(attribute.name)}: {quoted(text)} was read as the category {quoted(values[i])}.",)
-    return ()
-
-
-def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:
-    return [find(text) for text in texts.to_pylist()]
-
-
-def _number(text: str) -> float:
-    return float(text) if re.fullmatch(NUMBER, text) else math.nan
-
-
-def _is_written(text: str, number: float) -> bool:
-    """Whether a text that double precision takes for a number writes it, and not a whole number beside it."""
-    exact = Decimal(text)
-    return abs(number) < EXACT or exact == Decimal(repr(number)) or exact != exact.to_integral_value()
-
-
-def _refuse(attribute: Attribute, words: Words, bad: npt.NDArray[np.bool_], why: str, todo: str, locate: Locate) -> NoReturn:
-    """``bad``: which texts cannot be; none where the empty cells cannot."""
-    rows, value = words.empty, "an empty cell"
-    told = counted(words.cells_in(rows), "such row")
-    if bad.any():
-        rows, value, told = (
-            words.codes == np.argmax(bad),
-            quoted(words.texts[int(np.argmax(bad))].as_py()),
-            words.told(bad, "such row"),
-        )
-    line = locate(words.first_of(rows))
-    raise DomainError(
-        f"column {quoted(attribute.name)}: line {line} has {value}, {why} ({told}); {todo}", column=attribute.name
-    )

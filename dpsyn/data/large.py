@@ -21,10 +21,12 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, Tell, TextFold
-from dpsyn.data._frames import NO_FAULTS, Faults, Parquet, as_series, check_shape, fit_typed, texts_told
+from dpsyn.data._names import check_shape
+from dpsyn.data._parquet import NO_FAULTS, Faults, Parquet, as_series
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.engines import MEMORY_LIMIT, registered, spilling
+from dpsyn.data.fit import fit_dates, fit_typed, texts_told
 from dpsyn.data.read import (
     TAB_NAMES,
     Wide,
@@ -290,7 +292,7 @@ def _dated(source: Parquet, attribute: Attribute, job: _Job) -> TextFold:
     """The texts of a column of dates; nothing is read of them unless they are written in one way that is not ISO 8601."""
 
     def fit(name: str, words: Words) -> infer.Column:
-        return infer.fit_dates(attribute, words) or infer.Column(pd.Series(dtype=object), attribute)
+        return fit_dates(attribute, words) or infer.Column(pd.Series(dtype=object), attribute)
 
     return TextFold(infer.MAX_CATEGORIES, _counter(source, attribute.name, job), fit, attribute=attribute)
 

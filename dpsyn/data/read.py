@@ -17,20 +17,11 @@ from pandas.api.types import infer_dtype
 from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._frames import (
-    NO_FAULTS,
-    PARQUET,
-    Faults,
-    Parquet,
-    checked_frame,
-    fit_whole,
-    infer_typed,
-    plain_type,
-    unicode_only,
-    zones_told,
-)
+from dpsyn.data._frames import checked_frame, infer_typed, plain_type, unicode_only, zones_told
+from dpsyn.data._parquet import NO_FAULTS, PARQUET, Faults, Parquet
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
+from dpsyn.data.fit import fit_whole
 from dpsyn.data.infer import Column, UnusableColumnError, times_dropped
 from dpsyn.dates import local_moments, timed
 from dpsyn.domain import Domain

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpsyn.data._delimited import SEPARATORS
-from dpsyn.data._frames import PARQUET
+from dpsyn.data._parquet import PARQUET
 from dpsyn.data.counted import AnyTable
 from dpsyn.data.in_place import Connection, open_all
 from dpsyn.data.read import read_all

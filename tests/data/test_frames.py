@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import dpsyn
 from dpsyn import Attribute, Domain
-from dpsyn.data._frames import Parquet
+from dpsyn.data._parquet import Parquet
 from dpsyn.data.counted import CountedTable
 from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.data.large import file_statistics

@@ -27,7 +27,7 @@ from pyarrow import parquet
 import dpsyn
 from dpsyn import Attribute, Domain, PrivacySpec
 from dpsyn.calendar import with_calendar
-from dpsyn.data import _delimited, _frames, _sql, engines, infer
+from dpsyn.data import _delimited, _parquet, _sql, engines, infer
 from dpsyn.data import in_place as in_place_module
 from dpsyn.data.counted import MOST_DRAWN, CountedTable
 from dpsyn.data.large import file_statistics
@@ -1045,7 +1045,7 @@ def test_cells_that_a_given_domain_moves_are_told(times: int, ending: str, tmp_p
     """Where there are many different ones, too."""
     monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
     monkeypatch.setattr(_delimited, "BLOCK", 1000)
-    monkeypatch.setattr(_frames, "BATCH", 50)
+    monkeypatch.setattr(_parquet, "BATCH", 50)
     more = np.arange(times)
     frame = pd.DataFrame(
         {

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, fit_words, infer_words
+from dpsyn.data.fit import fit_words
+from dpsyn.data.infer import Column, infer_words
 from dpsyn.data.read import read_table
 from dpsyn.domain import Domain, Kind
 from dpsyn.errors import DomainError

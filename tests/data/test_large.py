@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpsyn
-from dpsyn.data import _delimited, _frames, _text, infer
+from dpsyn.data import _delimited, _parquet, _text, infer
 from dpsyn.data._words import read_numbers
 from dpsyn.data.large import RowCounts, count_rows, file_statistics, packed
 from dpsyn.data.read import read_in_memory
@@ -64,7 +64,7 @@ def numbered(rows: int, cell: Callable[[int], object], separator: str = ",") -> 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few bytes, and short columns that count as long."""
     monkeypatch.setattr(_delimited, "BLOCK", 150)
-    monkeypatch.setattr(_frames, "BATCH", 5)
+    monkeypatch.setattr(_parquet, "BATCH", 5)
     monkeypatch.setattr(_text, "_BLOCK", 37)
     monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
 
@@ -386,10 +386,10 @@ def test_parquet_columns(tmp_path: Path, array: Any, small: bool, request: pytes
     assert streamed == whole
 
 
-@pytest.mark.parametrize("bytes_at_once", [1, _frames._BATCH_BYTES])
+@pytest.mark.parametrize("bytes_at_once", [1, _parquet._BATCH_BYTES])
 def test_small_row_groups_are_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_at_once: int) -> None:
     """Each brings all categories that it knows, and others than the one before."""
-    monkeypatch.setattr(_frames, "_BATCH_BYTES", bytes_at_once)
+    monkeypatch.setattr(_parquet, "_BATCH_BYTES", bytes_at_once)
     path = tmp_path / "x.parquet"
     groups = [[f"{i % 3}{j}" for j in range(i, i + 300)] for i in range(20)]
     columns = [pa.DictionaryArray.from_arrays(pa.array([i, 2, None, 0, i]), pa.array(g)) for i, g in enumerate(groups)]
@@ -398,7 +398,7 @@ def test_small_row_groups_are_read_together(tmp_path: Path, monkeypatch: pytest.
             file.write_table(pa.table({"x": column, "y": range(5)}))
     whole, streamed = both(path)
     assert streamed == whole
-    batches = [len(batch[0]) for _, batch in _frames.Parquet(path).batches([0])]
+    batches = [len(batch[0]) for _, batch in _parquet.Parquet(path).batches([0])]
     assert batches == ([5] * 20 if bytes_at_once == 1 else [100])
 
 
@@ -461,7 +461,7 @@ def test_parquet_over_a_given_domain(tmp_path: Path) -> None:
 def test_a_refusal_in_a_later_batch_says_where_its_rows_are_counted_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_frames, "BATCH", 5)
+    monkeypatch.setattr(_parquet, "BATCH", 5)
     path = written(tmp_path, {"x": [1] * 12 + [3] * 3})
     with pytest.raises(DomainError, match=r"row 3 has 3, .* \(3 such rows\).*\(rows counted from row 11 of the file\)"):
         file_statistics(path, domain=dpsyn.Domain.of([dpsyn.Attribute("x", "categorical", (1, 2))]))

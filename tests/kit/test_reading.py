@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import dpsyn
-from dpsyn.data import _frames
+from dpsyn.data import _parquet
 from dpsyn.data import read as module
 from dpsyn.data.read import read_in_memory
 from dpsyn.errors import DataError
@@ -30,7 +30,7 @@ def _nothing_is_decoded(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("it was decoded")
 
-    monkeypatch.setattr(_frames.Parquet, "frame", refuse)
+    monkeypatch.setattr(_parquet.Parquet, "frame", refuse)
 
 
 @pytest.mark.usefixtures("_nothing_is_decoded")
