@@ -21,7 +21,7 @@ HOME = _BUNDLE if _BUNDLE.is_dir() else Path(__file__).parents[1]
 
 def write_whole(files: Mapping[Path, bytes]) -> None:
     """Write files that belong together: none takes its place before all are whole beside it, and what was there stays till
-    then. Permissions of what is replaced stay; devices and pipes are written as they are.
+    then; an interruption after that waits. Permissions of what is replaced stay; devices and pipes are written as they are.
 
     Raises:
         OSError: one cannot be written; none was replaced.
@@ -43,11 +43,23 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         for path in files:
             if path not in regular:
                 path.write_bytes(files[path])
-        for real, part in beside.items():
-            part.replace(real)
+        try:
+            _take_places(beside)
+        except KeyboardInterrupt:
+            _take_places(beside)
+            raise
     finally:
         for part in beside.values():
             part.unlink(missing_ok=True)
+
+
+def _take_places(beside: Mapping[Path, Path]) -> None:
+    """Put files where others may be, if it was not done yet: who is killed meanwhile leaves none beside one of before."""
+    waiting = {real: part for real, part in beside.items() if part.exists()}
+    for real in list(waiting)[1:]:
+        real.unlink(missing_ok=True)
+    for real, part in waiting.items():
+        part.replace(real)
 
 
 @contextmanager

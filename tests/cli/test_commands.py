@@ -508,6 +508,34 @@ def test_a_file_of_two_names_is_written_once(here: Path) -> None:
     assert not list(here.glob(".*"))
 
 
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("end", ["os._exit(9)", "raise KeyboardInterrupt"])
+def test_files_that_belong_together_are_of_one_run_whenever_it_ends(tmp_path: Path, at: int, end: str) -> None:
+    """``at``: how many files of the folder it has moved and removed when it ends."""
+    for name in ("record", "rows"):
+        (tmp_path / name).write_bytes(b"old")
+    code = f"""
+import os, pathlib
+from dpsyn.places import write_whole
+here, left = pathlib.Path({str(tmp_path)!r}), [{at}]
+def ending(step):
+    def ended(path, *rest, **options):
+        left[0] -= 1
+        if left[0] == -1:
+            {end}
+        return step(path, *rest, **options)
+    return ended
+pathlib.Path.replace, pathlib.Path.unlink = map(ending, (pathlib.Path.replace, pathlib.Path.unlink))
+write_whole({{here / "record": b"new", here / "rows": b"new"}})
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    found = {path.name: path.read_bytes() for path in tmp_path.iterdir() if not path.name.startswith(".")}
+    assert len(set(found.values())) == 1
+    if "Keyboard" in end:
+        assert ended.stderr.splitlines()[-1] == "KeyboardInterrupt"
+        assert found == {"record": b"new", "rows": b"new"}
+
+
 def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
     os.mkfifo(here / "pipe")
     for words, code in ((["feasibility", "-q"], terminal.NO), (["schema"], terminal.DONE)):

@@ -385,7 +385,7 @@ class _Worker:
         assert cell is not None
         try:
             message = self.connection.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             return None
         return message if isinstance(message, CellResult) else _crashed(cell, str(message))
 
@@ -403,7 +403,7 @@ def _serve(connection: Connection[Any, Any]) -> None:
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches all; whoever started this process ends it
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+    with suppress(EOFError, OSError):
         run, baseline = pickle.loads(connection.recv_bytes())
         while True:
             cell = pickle.loads(connection.recv_bytes())

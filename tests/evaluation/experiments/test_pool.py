@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
+import signal
+import struct
 import threading
 import time
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.baseline import Baseline, real_baseline
 from dpsyn.evaluation.experiments import Grid
-from dpsyn.evaluation.experiments.run import Event, run_cells
+from dpsyn.evaluation.experiments.run import Event, _serve, run_cells
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments import fakes
@@ -118,3 +121,15 @@ def test_stopping_leaves_no_process(baseline: Baseline) -> None:
     gone, alive = psutil.wait_procs(workers, timeout=10)
     assert len(gone) == len(workers)
     assert alive == []
+
+
+@pytest.mark.parametrize("sent", [b"", struct.pack("!i", 100), struct.pack("!i", 100) + b"a part of it"])
+def test_a_worker_ends_quietly_when_the_other_side_ends_within_a_message(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    near, far = multiprocessing.Pipe()
+    os.write(near.fileno(), sent)
+    near.close()
+    _serve(far)
+    far.close()
