@@ -142,7 +142,10 @@ def of_json_schema(found: Mapping[str, Any]) -> Described:
     if not columns:
         raise DataError("the schema names no properties, which are the columns of a row")
     told = {name: _together(parts, name) for name, parts in columns.items()}
-    told = {name: said if name in required or not required else replace(said, missing=True) for name, said in told.items()}
+    if required:
+        told = {name: said if name in required else replace(said, missing=True) for name, said in told.items()}
+    else:
+        told = {name: said if said.missing else replace(said, missing=None) for name, said in told.items()}
     words = dict.fromkeys(word for row in rows for word, value in row.items() if word in _UNUSED_OF_ROWS and value != {})
     words |= {"additionalProperties": None} if any(row.get("additionalProperties") for row in rows) else {}
     notes = [f"What {word!r} says of the rows is not used." for word in words]
@@ -357,7 +360,8 @@ def of_pandera(found: Mapping[str, Any]) -> Described:
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
         own = _tests(column.get("checks"))
         # Since 0.30 they stand beside the other fields.
-        tests = [*((test, value) for test, value in _tests(column) if test in _CHECKS and value is not None), *own]
+        beside = {word: value for word, value in column.items() if _SHORT.get(word, word) in _CHECKS and value is not None}
+        tests = [*_tests(beside), *own]
         low = _ends(tests, "greater_than_or_equal_to", "greater_than", "min", name)
         high = _ends(tests, "less_than_or_equal_to", "less_than", "max", name)
         lists = [value if isinstance(value, list) else [value] for test, value in tests if test in _VALUES]
@@ -372,7 +376,7 @@ def of_pandera(found: Mapping[str, Any]) -> Described:
             lasts = [_days(day, name) - (below and not re.search("[1-9]", str(day)[10:])) for day, below in high]
             told[name] = Said("date", lower=max(firsts, default=None), upper=min(lasts, default=None), missing=missing)
         elif re.match("u?int(?!erval)|float|decimal", held):
-            places = re.match(r"decimal\w*\(\d{1,2}, *(\d{1,2})\)", held)
+            places = re.match(r"decimal\w*\((?:precision=)?\d{1,2}, *(?:scale=)?(\d{1,2})\)", held)
             unit = Fraction(1, 10 ** int(places[1])) if places else Fraction(1) if held.startswith(("int", "uint")) else None
             least, most = (
                 [_next_multiple(_numbers([bound], name)[0], unit if out else None, above=above) for bound, out in side]
@@ -402,7 +406,8 @@ def _ends(tests: Sequence[tuple[str, Any]], included: str, excluded: str, end: s
 
 
 def _tests(checks: Any) -> list[tuple[str, Any]]:
-    """Checks by name, each with its value, or with the mapping of its values where it has several."""
+    """Checks by name, each with its value, or with the mapping of its values where it has several; one that warns only has a
+    name of its own."""
     many = checks if isinstance(checks, list) else []
     named = [
         (_named(c.get("options"), "the options of a check").get("check_name"), c) for c in many if isinstance(c, Mapping)
@@ -411,9 +416,13 @@ def _tests(checks: Any) -> list[tuple[str, Any]]:
     found = []
     for called, test in named:
         name = _SHORT.get(str(called), str(called))
-        held = {k: v for k, v in test.items() if k != "options"} if isinstance(test, Mapping) else test
+        held: Any = {k: v for k, v in test.items() if k != "options"} if isinstance(test, Mapping) else test
         several = isinstance(held, dict) and name == "in_range"
-        found.append((name, held if several or not isinstance(held, dict) else next(iter(held.values()), None)))
+        warns = isinstance(test, Mapping) and any(
+            isinstance(said, Mapping) and said.get("raise_warning") for said in (test, test.get("options"))
+        )
+        value = held if several or not isinstance(held, dict) else next(iter(held.values()), None)
+        found.append((f"{name} (warns only)" if warns else name, value))
     return found
 
 

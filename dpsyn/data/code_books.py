@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -94,6 +95,9 @@ class CodeBook:
                 notes.append(
                     f"Column {quoted(name)} is never empty by the description, and is in some rows: it may be empty."
                 )
+        unsaid = [name for name, said in self.columns.items() if read is None and said.missing is None]
+        if unsaid:
+            notes.append(f"Whether {listed(unsaid)} may be empty is not said, and was taken as no.")
         if taken:
             notes.append(
                 f"Not all of {listed(taken)} could be taken from the description: what is missing was read off the rows."
@@ -238,6 +242,8 @@ def _json_schema(domain: Domain) -> tuple[dict[str, Any], list[str]]:
         "additionalProperties": False,
     }
     lost = ["the bounds of dates: formatMinimum and formatMaximum are an extension that few tools read"] if dates else []
+    if any(a.unit is not None and Fraction(a.unit) != Fraction(str(a.unit)) for a in domain.attributes):
+        lost.append("that 0.3 is a multiple of 0.1 to all who read it: some divide floats, and refuse such rows")
     return written, lost
 
 
@@ -264,7 +270,14 @@ def _pandera(domain: Domain) -> tuple[dict[str, Any], list[str]]:
         "index": None,
     }
     written |= {"dtype": None, "coerce": True, "strict": False, "name": None, "ordered": False, "unique": None}
-    return written, _units(domain)
+    first, last = (float(np.datetime64(day, "D").astype(int)) for day in ("1677-09-22", "2262-04-11"))
+    dates = [a for a in domain.attributes if a.kind == "date"]
+    lost = _units(domain)
+    if any((a.lower or 0) < first or (a.upper or 0) > last for a in dates):
+        lost.append(
+            "that there are dates before 1677-09-22 or after 2262-04-11: it counts nanoseconds, and refuses such rows"
+        )
+    return written, lost
 
 
 def _column(attribute: Attribute) -> dict[str, Any]:

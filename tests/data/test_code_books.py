@@ -54,6 +54,33 @@ def test_json_schema_and_back_without_rows() -> None:
     assert not any("Nobody" in note for note in code_book(DOMAIN.confirmed(), "json-schema")[1])
 
 
+@pytest.mark.parametrize(("unit", "told"), [(0.1, True), (0.3, True), (1.25, False), (3, False), (None, False)])
+def test_units_that_floats_do_not_divide_are_told(unit: float | None, told: bool) -> None:
+    written, notes = code_book(Domain.of([Attribute("x", "numeric", lower=0, upper=30, unit=unit)]), "json-schema")
+    rows = [{"x": step * (unit or 0.7)} for step in range(10)]
+    assert all(jsonschema.Draft202012Validator(written).is_valid(row) for row in rows) != told
+    said = (
+        "json-schema cannot say that 0.3 is a multiple of 0.1 to all who read it: some divide floats, and refuse such rows."
+    )
+    assert (said in notes) == told
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        ("1677-09-22", "2262-04-11", False),
+        ("1677-09-21", "2000-01-01", True),
+        ("2000-01-01", "2262-04-12", True),
+    ],
+)
+def test_dates_that_nanoseconds_do_not_reach_are_told(first: str, last: str, told: bool) -> None:
+    _, notes = code_book(Domain.of([Attribute("x", "date", lower=first, upper=last)]), "pandera")
+    moments = [np.datetime64(day, "D") for day in (first, last)]
+    ends = pd.Timestamp.min, pd.Timestamp.max
+    assert told == (not all(ends[0] <= pd.Timestamp(moment) <= ends[1] for moment in moments))
+    assert any(note.startswith("pandera cannot say that there are dates before") for note in notes) == told
+
+
 def test_pandera_and_back_without_rows() -> None:
     written, notes = code_book(DOMAIN, "pandera")
     again, missing = read_code_book(json.loads(json.dumps(written))).domain()
@@ -285,13 +312,28 @@ def test_what_is_not_said_is_not_made_up(node: Any, why: str) -> None:
 def test_truth_values_are_said_and_an_empty_cell_against_the_description_is_told() -> None:
     rows = dpsyn.read_table(pd.DataFrame({"in": [True, False] * 20, "on": [pd.NaT, pd.Timestamp("2024-01-01")] * 20}))
     node = {"type": "string", "format": "date", "formatMinimum": "2020-01-01", "formatMaximum": "2025-01-01"}
-    book = read_code_book({"type": "object", "properties": {"in": {"type": "boolean"}, "on": node}})
+    book = read_code_book(
+        {"type": "object", "properties": {"in": {"type": "boolean"}, "on": node}, "required": ["in", "on"]}
+    )
     domain, notes = book.domain(rows)
     assert domain["in"] == Attribute("in", "truth", (False, True))
     assert domain["on"].missing
     assert notes[0] == "Column 'on' is never empty by the description, and is in some rows: it may be empty."
     assert [note for note in notes if "'in'" in note or " in:" in note] == []
     assert book.project(["in"]).domain(rows)[1] == ()
+
+
+def test_where_no_column_is_required_the_rows_say_which_may_be_empty() -> None:
+    flag = {"type": "boolean"}
+    columns = {"in": flag, "on": flag, "or": {"type": ["boolean", "null"]}}
+    rows = dpsyn.read_table(pd.DataFrame({"in": [True, False] * 20, "on": [None, True] * 20, "or": [True, False] * 20}))
+    for more in ({}, {"required": []}):
+        book = read_code_book({"properties": columns, **more})
+        assert [book.domain()[0][name].missing for name in columns] == [False, False, True]
+        assert book.domain()[1] == ("Whether in, on may be empty is not said, and was taken as no.",)
+        domain, notes = book.domain(rows)
+        assert [domain[name].missing for name in columns] == [False, True, True]
+        assert notes == ("Not all of on could be taken from the description: what is missing was read off the rows.",)
 
 
 @pytest.mark.parametrize("form", ["sdv", "json-schema", "pandera"])
@@ -307,8 +349,8 @@ def test_truth_values_that_a_form_cannot_say_are_told(form: str, values: tuple[A
 
 def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
     rows = dpsyn.read_table(pd.DataFrame({"n": [4, 9, 30, None], "word": ["a", "b", "a", "b"], "free": [1, 2, 3, 4]}))
-    book = read_code_book({"properties": {"n": {"type": "integer", "minimum": 0}, "word": {"enum": ["a", "b", "c"]}}})
-    domain, notes = book.domain(rows)
+    columns = {"n": {"type": "integer", "minimum": 0}, "word": {"enum": ["a", "b", "c"]}}
+    domain, notes = read_code_book({"properties": columns, "required": list(columns)}).domain(rows)
     assert domain == Domain.of(
         [
             Attribute("n", "numeric", lower=0, upper=30, unit=1, missing=True),
@@ -463,6 +505,24 @@ UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
         pandera(dtype="string[python]", isin=["a", "b"], notin=[], str_length={"min_value": 1, "max_value": 1}, title=None),
         Attribute("x", "categorical", ("a", "b")),
         ["its check 'str_length' is not used"],
+    ),
+    "pandera, warnings": (
+        pandera(
+            dtype="int64",
+            checks=[
+                {"value": 0, "options": {"check_name": "ge"}},
+                {"value": 5, "options": {"check_name": "greater_than_or_equal_to", "raise_warning": True}},
+                {"min_value": 1, "max_value": 2, "options": {"check_name": "in_range", "raise_warning": True}},
+            ],
+            le={"max_value": 9, "raise_warning": False},
+            isin={"allowed_values": [1], "raise_warning": True},
+        ),
+        DIGITS,
+        [
+            "its check 'isin (warns only)' is not used",
+            "its check 'greater_than_or_equal_to (warns only)' is not used",
+            "its check 'in_range (warns only)' is not used",
+        ],
     ),
     "pandera, own": (
         pandera(
@@ -629,6 +689,8 @@ def test_what_else_a_schema_of_pandera_holds_is_told() -> None:
     book = read_code_book({**schema, "columns": {"x_.*": {**column, "regex": True}, "y": column, "z": decimal, "s": span}})
     beside = read_code_book({**schema, "columns": {"o": odd, "i": old}, "unique": ["o"]})
     assert beside.columns["o"].unit is None
+    of_polars = read_code_book(pandera(dtype="Decimal(precision=10, scale=2)", checks={"gt": 0, "le": 9})).columns["x"]
+    assert (of_polars.unit, of_polars.lower) == (0.01, 0.01)
     assert (beside.columns["i"].lower, beside.columns["i"].upper, beside.columns["i"].notes) == (1, 9, ())
     assert "What 'unique' says of the rows is not used." in beside.notes
     assert list(book.left_out) == ["x_.*"]
