@@ -103,6 +103,7 @@ class ReweightingSetting:
         log_rows: ln k.
         log_m: ln m; None takes the smallest m that Theorem 2.3 allows.
         log_condition_number: ln of K >= κ(ν‖μ).
+        doubles_with_p: K is the bound N·‖f_n‖∞, in which N doubles with p.
         noise: ``"laplace"`` (the paper's) or ``"gaussian"``.
         corrected: exact sensitivities and Hoeffding, or the theorems as published.
         n_is_public: the mechanism divides by n; under add/remove neighbours n is a secret.
@@ -117,6 +118,7 @@ class ReweightingSetting:
     log_rows: float = 0.0
     log_m: float | None = None
     log_condition_number: float = 0.0
+    doubles_with_p: bool = False
     noise: Noise = "laplace"
     corrected: bool = True
     n_is_public: bool = True
@@ -273,6 +275,7 @@ def reweighting_setting(
         log_rows=math.log(rows),
         log_m=None if reduced_space_size is None else math.log(reduced_space_size),
         log_condition_number=bound if condition_number is None else math.log(condition_number),
+        doubles_with_p=condition_number is None,
         noise=noise,
         n_is_public=spec.neighbouring == "replace_one",
     )

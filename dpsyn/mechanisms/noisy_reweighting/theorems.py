@@ -163,6 +163,9 @@ def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> Re
     elif parameter == "p":
         p = round(exp_of(log_value))
         change = {"family": walsh_family(p, setting.family.degree)}
+        if setting.doubles_with_p:
+            more = (p - setting.family.columns) * LN2
+            change["log_condition_number"] = max(0.0, setting.log_condition_number + more)
     else:
         change = {parameter: nearest_float(log_value)}
     return replace(setting, **change)

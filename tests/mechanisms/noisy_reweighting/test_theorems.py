@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.setting import ReweightingSetting, contingency_family, walsh_family
-from dpsyn.mechanisms.noisy_reweighting.theorems import changed, conditions, noisy_reweighting_verdict
+from dpsyn.mechanisms.noisy_reweighting.theorems import changed, conditions, noisy_reweighting_verdict, verdict
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR
 
@@ -202,6 +204,36 @@ def check_inverses(setting: ReweightingSetting) -> None:
             if remedy.parameter == "failure_probability" and math.exp(beyond) >= 1:
                 continue
             assert not by_key(changed(setting, remedy.parameter, beyond))[key].holds, (key, str(remedy))
+
+
+@pytest.mark.parametrize("condition_number", [None, 300.0])
+@pytest.mark.parametrize("m", [10**4, 10**6, 10**8])
+def test_columns_that_are_few_enough_are_so_for_data_that_have_as_many(m: int, condition_number: float | None) -> None:
+    def at(p: int) -> dict[str, Condition]:
+        found = verdict(
+            DatasetStatistics(p=p, n=186_339_210, max_frequency=2**-12),
+            PrivacySpec(16.6, 1e-3),
+            degree=1,
+            rows=5000,
+            failure_probability=0.1,
+            accuracy=0.1,
+            reduced_space_size=m,
+            condition_number=condition_number,
+        )
+        return {condition.key: condition for condition in found.conditions}
+
+    enough: dict[str, set[float | None]] = {}
+    for p in range(12, 32):
+        found = at(p)
+        for key, condition in found.items():
+            remedy = condition.remedy("p")
+            if remedy is not None:
+                enough.setdefault(key, set()).add(remedy.value)
+                assert condition.holds == (remedy.value is not None and p <= remedy.value)
+    assert set(enough) == {"n_noise", "n_sampling", "rows_lower", "m_lower"}
+    assert all(len(values) == 1 for values in enough.values())
+    if m == 10**6 and condition_number is None:  # 100·2^(p - 12)·(1 + p)/0.1
+        assert enough["m_lower"] == {17}
 
 
 EXTREMES = [
