@@ -1,4 +1,5 @@
-"""Where files are that are no modules: app pages, bundled data, documents; and how files are written, or locked."""
+"""Where files are that are no modules (app pages, bundled data, documents); how files are written or locked, and what is
+said of one that cannot be read."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from dpsyn.errors import DataError, quoted
+
 try:
     import fcntl
 except ImportError:  # on Windows
@@ -17,6 +20,13 @@ except ImportError:  # on Windows
 _BUNDLE = Path(__file__).parent / "bundle"
 HOME = _BUNDLE if _BUNDLE.is_dir() else Path(__file__).parents[1]
 """The folder of ``app.py``: the checkout, or in an installed package the copy that ``setup.py`` puts beside the modules."""
+
+
+def unreadable(path: Path | str, error: Exception) -> DataError:
+    """The refusal of a path that the system does not read."""
+    if isinstance(error, IsADirectoryError):
+        return DataError(f"{quoted(str(path))} is a folder: name a file")
+    return DataError(f"{quoted(str(path))} cannot be read: {getattr(error, 'strerror', None) or str(error)}")
 
 
 def write_whole(files: Mapping[Path, bytes]) -> None:

@@ -48,7 +48,7 @@ from dpsyn.cli.terminal import (
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, told_of
-from dpsyn.places import HOME
+from dpsyn.places import HOME, unreadable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
         try:
             path.open("rb").close()
         except OSError as fault:
-            raise DataError(f"{quoted(file)} cannot be read: {fault.strerror}") from fault
+            raise unreadable(file, fault) from fault
         environment["DPSYN_FILE"] = str(path)
     with socket.socket() as probe:
         if os.name == "posix":  # as servers do; elsewhere the option would share a port that is taken

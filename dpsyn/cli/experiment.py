@@ -26,6 +26,7 @@ from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import config_class
 from dpsyn.notation import counted
+from dpsyn.places import unreadable
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.schema import checked
 from dpsyn.table import Table
@@ -85,7 +86,7 @@ def plan_of(file: str) -> tuple[Plan, list[Path]]:
     try:
         plan = read_plan(Path(file).read_bytes())
     except OSError as fault:
-        raise DataError(f"{quoted(file)} cannot be read: {fault.strerror}") from fault
+        raise unreadable(file, fault) from fault
     return plan, [Path(file), *(Path(file).parent / one for one in (plan.data, plan.schema) if one is not None)]
 
 

@@ -16,6 +16,7 @@ from dpsyn import escape
 from dpsyn.cli.terminal import note, remark
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.memory import within_memory
+from dpsyn.places import unreadable
 from dpsyn.schema import read_json
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def bytes_of(source: str) -> bytes:
         with Path(source).open("rb") as stream:
             return within_memory(stream, quoted(source))
     except OSError as fault:
-        raise DataError(f"{quoted(source)} cannot be read: {fault.strerror}") from fault
+        raise unreadable(source, fault) from fault
 
 
 def schema_of(path: str | None) -> Domain | None:

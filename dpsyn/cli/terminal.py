@@ -293,8 +293,12 @@ def written(
                     f"{quoted(str(path))} was made by somebody else meanwhile, and nothing was written: take another name, "
                     "or --force to write over it"
                 )
-        write_whole(files)
-        made.update({path: _mark(path) for path in made})
+        try:
+            write_whole(files)
+            made.update({path: _mark(path) for path in made})
+        except KeyboardInterrupt:  # all of them are written, or none
+            made.update({path: _mark(path) for path in made})
+            raise
 
     files = [path for path in paths if path]
     inputs = [Path(os.path.realpath(one)) for one in read if one]

@@ -38,12 +38,12 @@ from dpsyn.data.read import (
     read_in_memory,
     stem,
     truths_as_numbers,
-    unreadable,
 )
 from dpsyn.domain import Domain
 from dpsyn.domain import listed as in_short
 from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.notation import counted
+from dpsyn.places import unreadable
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Moved, Table
 

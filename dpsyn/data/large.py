@@ -41,11 +41,11 @@ from dpsyn.data.read import (
     names_known,
     path_of,
     stem,
-    unreadable,
     without_times,
 )
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
+from dpsyn.places import unreadable
 from dpsyn.statistics import DatasetStatistics, bits_of
 from dpsyn.table import Moved
 

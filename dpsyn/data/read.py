@@ -28,6 +28,7 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.memory import available_memory, within_memory
 from dpsyn.notation import counted, gigabytes
+from dpsyn.places import unreadable
 from dpsyn.table import Moved, Table
 
 if TYPE_CHECKING:
@@ -232,11 +233,6 @@ def begins_as_parquet(path: Path) -> bool:
 def is_stream(path: Path) -> bool:
     """Whether a path is that of a pipe or a device, which can be read once only; not where the system does not say."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
-
-
-def unreadable(path: Path, error: Exception) -> DataError:
-    """The refusal of a path that the system does not read."""
-    return DataError(f"{quoted(str(path))} cannot be read: {getattr(error, 'strerror', None) or str(error)}")
 
 
 def parquet_only_in_name(title: str) -> DataError:

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,8 @@ def test_machines_get_json(here: Path) -> None:
     [
         (["generate", "nothing.csv", "-o", "x.csv"], terminal.INPUT, "'nothing.csv' cannot be read: No such file"),
         (["generate", ".", "-o", "x.csv"], terminal.INPUT, "'loop' cannot be read: Too many levels"),
+        (["compare", "leute.csv", "."], terminal.INPUT, "'.' is a folder: name a file"),
+        (["experiment", "."], terminal.INPUT, "'.' is a folder: name a file"),
         (["generate", "leute.csv", "--columns", "Alter", "-o", "x.csv"], terminal.INPUT, "no column 'Alter'"),
         (["generate", "leute.csv", "--epsilon", "0", "-o", "x.csv"], terminal.INPUT, "epsilon = 0.0 is not possible"),
         (["generate", "leute.csv", "--epsilon", "one", "-o", "x.csv"], terminal.USAGE, "not a valid float"),
@@ -534,6 +537,21 @@ write_whole({{here / "record": b"new", here / "rows": b"new"}})
     if "Keyboard" in end:
         assert ended.stderr.splitlines()[-1] == "KeyboardInterrupt"
         assert found == {"record": b"new", "rows": b"new"}
+
+
+def test_new_files_go_when_the_work_is_interrupted_as_they_take_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(files: Mapping[Path, bytes]) -> None:
+        write_whole(files)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(terminal, "write_whole", interrupted)
+    new, old = tmp_path / "new", tmp_path / "old"
+    old.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt), terminal.written(new, old, force=True, read=[]) as write:
+        write({new: b"1", old: b"2"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"old": b"2"}
 
 
 def test_a_pipe_is_read_once_or_refused(here: Path) -> None:
