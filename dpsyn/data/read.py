@@ -470,7 +470,7 @@ def inferred_columns(
 
 def _said_of(result: Column | UnusableColumnError, dropped: Sequence[str]) -> tuple[str, ...]:
     if isinstance(result, UnusableColumnError):
-        why = str(result).removeprefix(f"column {quoted(result.column)} ")
+        why = str(result).removeprefix(f"column {quoted(result.column)} ").removesuffix(".")
         return (f"Column {quoted(result.column)} was left out: it {why}.",)
     if not result.identifier:
         return result.notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from pyarrow import parquet
 import dpsyn
 from dpsyn.data import _delimited, _parquet, _text, infer
 from dpsyn.data._words import read_numbers
-from dpsyn.data.large import RowCounts, count_rows, file_statistics, packed
+from dpsyn.data.large import RowCounts, TextRows, count_rows, file_statistics, packed
 from dpsyn.data.read import read_in_memory
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
 
@@ -139,7 +140,7 @@ BAD = [
 def test_awkward_files(tmp_path: Path, text: str) -> None:
     statistics = agree(tmp_path, text)[0]
     assert isinstance(statistics, dpsyn.DatasetStatistics)
-    assert agree(tmp_path, text, name="people.tsv")
+    assert agree(tmp_path, text, name="people.TSV")
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -250,7 +251,7 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("more digits than a double late", lambda i: "123456789012345.5" if i == 11_990 else f"{i}.5", ","),
     ("numbers of rows, some twice", lambda i: i if i < 11_900 else i - 11_900, ","),
     ("numbers of accounts", lambda i: 10**7 + 7919 * 7919 * i % (9 * 10**7), ","),
-    ("decimal commas", lambda i: f"{i},5", ";"),
+    ("decimal commas", lambda i: f"{i},5", "|"),
     ("a point among decimal commas", lambda i: "1.5" if i == 11_950 else f"{i},5", ";"),
     ("spelled in many ways", lambda i: "1." + "0" * i if i < 300 else "2", ","),
     ("missing late", lambda i: i if i < 11_000 else "NA", ","),
@@ -307,6 +308,76 @@ def test_columns_of_more_values_than_are_kept(tmp_path: Path, cell: Callable[[in
     agree(tmp_path, text, wide="leave_out")
 
 
+MANY: dict[str, Callable[[int], object]] = {
+    "the least first": lambda i: {1: -70, 2: -60}.get(i, i // 2),
+    "the largest in the middle": lambda i: {30: 700, 40: 800}.get(i, i // 2),
+    "many rows of one": lambda i: i if i < 57 else 7,
+    "missing here and there": lambda i: {3: "NA", 30: "", 50: "NA"}.get(i, i // 2),
+    "missing among words": lambda i: {3: "NA", 30: "NA", 31: "null", 50: "NA"}.get(i, "xy"[i % 2]),
+    "spaces": lambda i: " x" if i in {5, 55} else "xy"[i % 2],
+    "words in three places": lambda i: f"w{i}" if i in {2, 30, 31, 58} else i,
+    "the finest in the middle": lambda i: {30: "40.125", 45: "41.25"}.get(i, f"{i}.5"),
+    "commas": lambda i: f"{i},5",
+    "a code in the middle": lambda i: "01" if i == 30 else i,
+    "as many codes as are listed": lambda i: f"0{i % 12}",
+    "as many, and none": lambda i: f"0{i % 12}" if i % 13 else "",
+    "one code more": lambda i: f"0{min(i, 12)}",
+    "one more, of one number, and none": lambda i: f"{'0' * min(i, 13)}1" if i else "",
+    "like days, but for one": lambda i: 20_200_132 if i == 30 else 20_200_101 + 100 * (i // 28) + i % 28,
+    "days, but for one": lambda i: "20200132" if i == 30 else np.datetime64("2020-01-01") + i,
+    "days": lambda i: np.datetime64("2020-01-01") + (i + 30) % 60,
+    "a time of day in the middle": lambda i: f"{np.datetime64('2020-01-01') + i}{'T10:00' * (i == 30)}",
+    "the day first": lambda i: f"{1 + i % 28}.{1 + i % 12}.{2000 + i}",
+}
+"""Columns of 60 rows, most with more different values than are kept of 12."""
+
+
+def test_many_blocks_are_looked_through_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a block is counted on, or forgotten, in later ones."""
+    monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
+    monkeypatch.setattr(_delimited, "BLOCK", 1_200)
+    text = pd.DataFrame({name: [cell(i) for i in range(60)] for name, cell in MANY.items()}).to_csv(index=False, sep="|")
+    _, domain, notes = agree(tmp_path, text, wide="leave_out")
+    assert len(domain) == 12
+    assert any("'NA' (3), 'null' (1)" in note for note in notes)
+    assert not any(".." in note for note in notes)
+    monkeypatch.setattr(_delimited, "BLOCK", 40)
+    gaps = agree(tmp_path, "x\n" + "".join(f"{'NA' if i in {7, 30, 50} else i // 2}\n" for i in range(60)))
+    assert gaps[0].distinct_rows == 11
+    for first, later in ((4, 40), (22, 23)):
+        infinite = "".join(f"{'inf' if i in {first, later} else i / 2}\n" for i in range(60))
+        assert agree(tmp_path, f"x\n{infinite}")[2] == first + 2
+
+
+def test_many_batches_are_looked_through_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
+    monkeypatch.setattr(_frames, "BATCH", 5)
+    wholes = {40: 2**53 + 1, 41: 2**60, 42: 2**61}
+    rounded = {20: decimal.Decimal("0.12345678901234567891"), **{i: decimal.Decimal(v) for i, v in wholes.items()}}
+    day = datetime.datetime(2020, 1, 1)
+    odd: dict[str, list[Any]] = {
+        "the least first": [-70, -60, *(i // 2 for i in range(58))],
+        "the largest in the middle": [*range(30), 700, 800, *range(28)],
+        "many rows of one": [*range(57), 7, 7, 7],
+        "beyond 2^53": [2**53 + 2 * i for i in range(30)] + [2**53 + 1] + list(range(29)),
+        "like days, but for one": [20_200_101 + i % 30 for i in range(31)]
+        + [20_200_132]
+        + [20_200_201 + i % 20 for i in range(28)],
+        "missing": [None if i in {0, 30, 50} else i // 2 for i in range(60)],
+        "real": [None if i == 3 else 0.125 if i == 30 else i / 2 for i in range(60)],
+        "not a number": [float("nan") if i in {2, 30} else i / 2 for i in range(60)],
+        "rounded": [rounded.get(i, decimal.Decimal(i // 2)) for i in range(60)],
+        "days": [day + datetime.timedelta(days=(i + 30) % 60) for i in range(60)],
+        "a time in the middle": [day + datetime.timedelta(days=i, hours=9 * (i == 30)) for i in range(60)],
+        "texts": [f"{i}{'.25' * (i == 30)}" for i in range(60)],
+    }
+    path = tmp_path / "people.parquet"
+    parquet.write_table(pa.table(odd), path, row_group_size=5)
+    whole, streamed = both(path, wide="leave_out")
+    assert streamed == whole
+    assert len(whole[1]) == 8
+
+
 @pytest.mark.parametrize(
     ("attribute", "cell"),
     [
@@ -325,6 +396,59 @@ def test_columns_of_more_values_than_are_kept(tmp_path: Path, cell: Callable[[in
 )
 def test_long_columns_over_a_given_domain(tmp_path: Path, attribute: dpsyn.Attribute, cell: Callable[[int], object]) -> None:
     agree(tmp_path, numbered(12_000, cell), domain=dpsyn.Domain.of([attribute]))
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_what_a_given_domain_does_to_cells_is_counted_over_all_blocks(tmp_path: Path) -> None:
+    """Moved cells and rows of nothing, in a column that is kept and in one with more values than that."""
+    domain = dpsyn.Domain.of(
+        [
+            dpsyn.Attribute("few", "numeric", lower=0, upper=6, integer=True, missing=True),
+            dpsyn.Attribute("many", "numeric", lower=3, upper=10, unit=0.5, missing=True),
+            dpsyn.Attribute("word", "categorical", (1, 2, 3), missing=True),
+        ]
+    )
+    cells: dict[str, list[Any]] = {
+        "few": [i % 9 for i in range(60)],
+        "many": [i / 4 for i in range(60)],
+        "word": [("1", "2", "3.0", "1.0")[i // 5 % 4] for i in range(60)],
+    }
+    for column in cells.values():
+        column[5] = column[39] = None
+    cells["many"][38] = cells["word"][38] = None
+    text = pd.DataFrame(cells, dtype=object).to_csv(index=False)
+    _, _, notes = agree(tmp_path, text, domain=domain)
+    assert len(notes) == 4
+    assert notes[3].startswith("2 rows ")
+    outside = {
+        "few": sum(cell is not None and cell > 6 for cell in cells["few"]),
+        "many": sum(cell is not None and not 3 <= cell <= 10 for cell in cells["many"]),
+    }
+    for name, number in outside.items():
+        assert any(note.startswith(f"Column '{name}': {number} of 60 cells lie outside") for note in notes)
+    rows = TextRows.of(tmp_path / "people.csv", domain, None, "refuse")
+    schema = pa.schema([("few", pa.float64()), ("many", pa.float64()), ("word", pa.int32())])
+    found = pa.Table.from_batches(rows.batches(schema))
+    whole = read_in_memory(tmp_path / "people.csv", domain=domain)
+    for name in ("few", "many"):
+        units = domain[name].in_units(pd.Series(cells[name], dtype=float))
+        assert found[name].to_pandas().tolist() == pytest.approx(list(units), nan_ok=True)
+        assert rows.moved[name].outside == outside[name]
+    assert found["word"].to_pylist() == whole.codes[:, 2].tolist()
+    assert rows.notes == notes[:3]
+    path = written(tmp_path, cells)
+    in_memory, streamed = both(path, domain=domain)
+    assert streamed == in_memory
+
+
+@pytest.mark.parametrize("text", ["x\n1\n2\n", "x\n1\n2\n1\n2\n"])
+def test_a_file_that_has_fewer_or_more_rows_when_they_are_asked_for_is_refused(tmp_path: Path, text: str) -> None:
+    path, schema = tmp_path / "x.csv", pa.schema([("x", pa.int32())])
+    path.write_text("x\n1\n2\n1\n")
+    rows = TextRows.of(path, None, None, "refuse")
+    path.write_text(text)
+    with pytest.raises(DataError, match="changed while it was read"):
+        list(rows.batches(schema))
 
 
 def written(folder: Path, columns: dict[str, Any]) -> Path:
@@ -533,15 +657,19 @@ def test_keys_are_equal_exactly_where_the_rows_are(sizes: list[int], seed: int) 
     assert len(np.unique(keys, axis=1).T) == len(np.unique(codes, axis=1).T)
 
 
-def test_a_key_holds_columns_as_long_as_all_their_codes_differ_in_it() -> None:
-    """Twelve columns of 2^20 codes: every row with one bit has a key of its own, three columns in each of four integers."""
-    codes = np.zeros((12, 241), dtype=np.int32)
-    for j in range(240):
-        codes[j // 20, j] = 1 << j % 20
-    keys = packed(list(codes), [2**20] * 12)
-    assert len(keys) == 4
-    for number, key in enumerate(keys):
-        expected = [sum(int(codes[3 * number + i, j]) << 20 * (2 - i) for i in range(3)) for j in range(241)]
+@pytest.mark.parametrize(("columns", "bits"), [(12, 20), (70, 1)])
+def test_a_key_holds_columns_as_long_as_all_their_codes_differ_in_it(columns: int, bits: int) -> None:
+    """Every row with one bit has a key of its own, as many columns in each integer as fit into 62 bits."""
+    number = columns * bits
+    codes = np.zeros((columns, number + 1), dtype=np.int32)
+    for j in range(number):
+        codes[j // bits, j] = 1 << j % bits
+    keys = packed(list(codes), [2**bits] * columns)
+    together = 62 // bits
+    assert len(keys) == math.ceil(columns / together)
+    for at, key in enumerate(keys):
+        inside = codes[at * together :][:together]
+        expected = [sum(int(code) << bits * k for k, code in enumerate(row[::-1])) for row in inside.T]
         assert key.tolist() == expected
 
 
@@ -592,7 +720,7 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
         if step == "reading the columns":
             path.write_text(changed)
 
-    for text in ("x,y\n1,1\n7,7\n", "x,y\n1,1\n1,1\n1,1\n"):
+    for text in ("x,y\n1,1\n7,7\n", "x,y\n1,1\n1,1\n1,1\n", "x,y\n1,1\n"):
         changed = text
         path.write_text("x,y\n1,1\n2,2\n")
         with pytest.raises(DataError, match="changed while it was read"):

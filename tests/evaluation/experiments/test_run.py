@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,17 @@ import pytest
 
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import DpsynError, FailureError, ParameterError
+from dpsyn.errors import CalibrationError, DpsynError, FailureError, ParameterError
 from dpsyn.evaluation.baseline import Baseline, real_baseline
-from dpsyn.evaluation.experiments import CellResult, Grid, references, run_cell, run_grid, summarise
-from dpsyn.evaluation.experiments.run import make_again
+from dpsyn.evaluation.experiments import CellResult, Grid, references, run, run_cell, run_grid, summarise
+from dpsyn.evaluation.experiments.run import Event, calibrated_nearby, kept, make_again
 from dpsyn.evaluation.report import evaluate, flat_measures
+from dpsyn.kit import worker
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.independent import Independent
 from dpsyn.mechanisms.local_perturbation import LocalPerturbation
+from dpsyn.mechanisms.mst import MST
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.private_sampling import PrivateSampling
@@ -55,8 +59,10 @@ def test_a_result_is_what_the_same_steps_by_hand_give(baseline: Baseline) -> Non
     cell = next(grid().cells())
     result = run_cell(cell, baseline)
     mechanism = cell.config.calibrate(SPEC, baseline.table.domain, n=baseline.table.n)
-    report = evaluate(baseline.table, mechanism(cell.generator(), baseline.table).rows, baseline=baseline)
+    release = mechanism(cell.generator(), baseline.table)
+    report = evaluate(baseline.table, release.rows, baseline=baseline)
     assert result.status == "done"
+    assert result.guarantee == release.guarantee.to_dict()
     assert result.line == f"{cell.label} at {cell.value:g}, run 1: done"
     assert result.measures[0]["2-way error, mean"] == report.marginals[2].mean
     assert result.guarantee["epsilon"] == mechanism.guarantee.epsilon == 1.0
@@ -121,6 +127,16 @@ def test_what_is_done_is_not_run_again(baseline: Baseline) -> None:
     seen.clear()
     run_grid(grid(), baseline.table, baseline=baseline, backend="here", done=crashed, on_result=seen.append)
     assert [r.repeat for r in seen] == [0, 1]
+
+
+def test_what_is_done_stands_at_the_value_that_the_grid_has_it_at() -> None:
+    """A tree has no degree: its run is one for all values, and stands at the last."""
+    before, after = (Grid({"A": MST(), "B": NoisyReweighting()}, SPEC, "degree", values) for values in ((1, 2), (1, 2, 3)))
+    done = [CellResult.of(cell, "done") for cell in before.cells()]
+    found = kept(after, [*done, CellResult.of(next(grid().cells()), "done")])
+    at = {cell.key: cell.value for cell in after.cells()}
+    assert {key: result.value for key, result in found.items()} == {result.key: at[result.key] for result in done}
+    assert {result.value for result in found.values() if result.label == "A"} == {3}
 
 
 def test_what_is_done_has_the_name_that_the_grid_gives_it(baseline: Baseline) -> None:
@@ -241,6 +257,113 @@ def test_a_run_tells_how_far_it_is_and_how_long_it_takes(baseline: Baseline) -> 
     assert told[-1][0].endswith("; about 0 s left")
     with pytest.raises(ParameterError, match="such as print"):
         run_grid(grid(), baseline.table, baseline=baseline, progress=3)  # type: ignore[arg-type]
+
+
+def test_what_is_left_is_told_of_the_runs_that_are_not_done(baseline: Baseline, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = list(grid(repeats=6).cells())
+    clock = iter(range(0, 100, 10))
+    told: list[tuple[str, float]] = []
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(run, "run_cells", lambda waiting, *_, **__: (Event(c, CellResult.of(c, "done")) for c in waiting))
+    results = run_grid(
+        grid(repeats=6),
+        baseline.table,
+        baseline=baseline,
+        done=[CellResult.of(cell, "done") for cell in (cells[1], cells[4])],
+        progress=lambda step, share: told.append((step.partition("; ")[2], share)),
+    )
+    assert told == [(f"about {left} s left", share) for left, share in ((30, 0.25), (20, 0.5), (10, 0.75), (0, 1.0))]
+    assert [result.repeat for result in results] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_result_has_the_seconds_that_its_steps_took(baseline: Baseline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on in the run (by 5 s, 2 s of the processor) and in the measures (7 s and 3 s) alone."""
+    wall, processor = [100.0], [50.0]
+    monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: wall[0], process_time=lambda: processor[0]))
+    monkeypatch.setattr(run, "peak_memory", lambda: 3 * 2**30)
+    running = NoisyReweightingMechanism._run
+
+    def slow(*given: Any) -> Any:
+        wall[0] += 5
+        processor[0] += 2
+        return running(*given)
+
+    def measured(report: object) -> dict[str, float]:
+        wall[0] += 7
+        processor[0] += 3
+        return {"low": -1e200, "high": 1e200, "none": math.nan, "error": -3.0}
+
+    def failing(*given: object) -> None:
+        wall[0] += 4
+        raise FailureError("nothing came of it")
+
+    monkeypatch.setattr(NoisyReweightingMechanism, "_run", slow)
+    monkeypatch.setattr(run, "evaluate", lambda *given, **_: None)
+    monkeypatch.setattr(run, "flat_measures", measured)
+    cell = next(grid(draws=3).cells())
+    result = run_cell(cell, baseline)
+    assert (result.seconds, result.processor, result.gigabytes) == (26.0, 2.0, 3.0)
+    assert result.measures == ({"error": -3.0},) * 3
+    monkeypatch.setattr(NoisyReweightingMechanism, "_run", failing)
+    assert run_cell(cell, baseline).seconds == 4.0
+
+
+def test_a_mechanism_near_what_was_asked_is_tried_in_order() -> None:
+    """What it gives, then the ε that it needs, then the same for rows that are replaced; else what was wrong at first."""
+    domain = load_sample("asia").domain
+    asked = PrivacySpec(1.0, 1e-5, "add_remove")
+    replaced = replace(asked, neighbouring="replace_one")
+
+    def tried(able: Callable[[PrivacySpec], bool], needed: float | None = None, fault: Any = CalibrationError) -> Any:
+        seen: list[PrivacySpec] = []
+
+        def calibrate(spec: PrivacySpec, *given: object) -> str:
+            assert given == (domain, 7)
+            seen.append(spec)
+            if able(spec):
+                return "as asked"
+            raise fault(f"attempt {len(seen)}")
+
+        other = SimpleNamespace(calibrate=lambda spec, *given: ("with other settings", spec, given))
+        config: Any = SimpleNamespace(
+            calibrate=calibrate, epsilon_needed=lambda spec, *given: (other, needed) if needed is not None else None
+        )
+        try:
+            return calibrated_nearby(config, asked, domain, 7)
+        except DpsynError as refused:
+            return str(refused), seen
+
+    assert tried(lambda spec: True) == "as asked"
+    assert tried(lambda spec: False, 3.0) == ("with other settings", replace(asked, epsilon=3.0), (domain, 7))
+    assert tried(lambda spec: spec == replaced) == "as asked"
+    assert tried(lambda spec: False) == ("attempt 1", [asked, replaced])
+    assert tried(lambda spec: False, 3.0, FailureError) == ("attempt 1", [asked, replaced])
+
+
+def test_a_job_hands_out_what_every_result_is_compared_with_and_each_result(
+    baseline: Baseline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[Any] = []
+    told: list[tuple[str, float]] = []
+    cells = list(Grid({"a": NoisyReweighting(), "b": Independent()}, SPEC, repeats=2).cells())
+    known = replace(baseline, notes=("something was left out",))
+
+    def events(given: object, data: Baseline, *, workers: int, paused: Callable[[], bool]) -> Iterator[Event]:
+        assert (given, data, workers, paused) == (cells, known, 3, worker.paused)
+        yield Event(cells[0], None, 0)
+        yield Event(cells[1], None, 2)
+        yield Event(cells[0], CellResult.of(cells[0], "done"), 0)
+        yield Event(cells[1], CellResult.of(cells[1], "crashed"), 2)
+
+    monkeypatch.setattr(worker, "hand_out", handed.append)
+    monkeypatch.setattr(run, "run_cells", events)
+    monkeypatch.setattr(run, "real_baseline", lambda **real: known if real == {"table": 1} else None)
+    assert run.run_experiment(cells, 3, lambda step, share: told.append((step, share)), table=1) == 2
+    first, *results = handed
+    assert first == {"references": references(baseline), "notes": ["something was left out"]}
+    assert results == [{"result": CellResult.of(cells[i], how).to_dict()} for i, how in ((0, "done"), (1, "crashed"))]
+    one, two = (f"{cell.label} at 1, run {cell.repeat + 1}" for cell in cells[:2])
+    assert told[2:] == [(one, 0), (f"{one}; {two}", 0), (two, 0.25), ("waiting", 0.5)]
 
 
 ASKED = {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one"}
