@@ -75,6 +75,7 @@ GOOD = [
     "a,b\n1,x\n2,y\n",
     "a;b\n1;x\n2;y\n",
     "a\tb\n1\tx\n2\ty\n",
+    "a, b, c\td, e\n1, 2, 3\t4, 5\n6, 7, 8\t9, 10\n",
     "a|b\n1|x\n2|y\n",
     "a,b\r\n1,x\r\n2,y\r\n",
     "a,b\r1,x\r2,y\r",

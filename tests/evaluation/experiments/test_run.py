@@ -131,12 +131,13 @@ def test_what_is_done_is_not_run_again(baseline: Baseline) -> None:
 
 def test_what_is_done_stands_at_the_value_that_the_grid_has_it_at() -> None:
     """A tree has no degree: its run is one for all values, and stands at the last."""
-    before, after = (Grid({"A": MST(), "B": NoisyReweighting()}, SPEC, "degree", values) for values in ((1, 2), (1, 2, 3)))
+    before = Grid({"A": MST(), "B": NoisyReweighting()}, SPEC, "degree", (1, 2))
+    after = Grid({"tree": MST(), "B": NoisyReweighting()}, SPEC, "degree", (1, 2, 3))
     done = [CellResult.of(cell, "done") for cell in before.cells()]
     found = kept(after, [*done, CellResult.of(next(grid().cells()), "done")])
-    at = {cell.key: cell.value for cell in after.cells()}
-    assert {key: result.value for key, result in found.items()} == {result.key: at[result.key] for result in done}
-    assert {result.value for result in found.values() if result.label == "A"} == {3}
+    at = {cell.key: (cell.label, cell.value) for cell in after.cells()}
+    assert {key: (result.label, result.value) for key, result in found.items()} == {one.key: at[one.key] for one in done}
+    assert {result.value for result in found.values() if result.label == "tree"} == {3}
 
 
 def test_what_is_done_has_the_name_that_the_grid_gives_it(baseline: Baseline) -> None:
