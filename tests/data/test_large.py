@@ -319,7 +319,7 @@ MANY: dict[str, Callable[[int], object]] = {
     "words in three places": lambda i: f"w{i}" if i in {2, 30, 31, 58} else i,
     "the finest in the middle": lambda i: {30: "40.125", 45: "41.25"}.get(i, f"{i}.5"),
     "commas": lambda i: f"{i},5",
-    "a code in the middle": lambda i: "01" if i == 30 else i,
+    "a code in the middle": lambda i: "025" if i == 30 else i,
     "as many codes as are listed": lambda i: f"0{i % 12}",
     "as many, and none": lambda i: f"0{i % 12}" if i % 13 else "",
     "one code more": lambda i: f"0{min(i, 12)}",
