@@ -352,7 +352,7 @@ def test_many_blocks_are_looked_through_as_one(tmp_path: Path, monkeypatch: pyte
 
 def test_many_batches_are_looked_through_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
-    monkeypatch.setattr(_frames, "BATCH", 5)
+    monkeypatch.setattr(_parquet, "BATCH", 5)
     wholes = {40: 2**53 + 1, 41: 2**60, 42: 2**61}
     rounded = {20: decimal.Decimal("0.12345678901234567891"), **{i: decimal.Decimal(v) for i, v in wholes.items()}}
     day = datetime.datetime(2020, 1, 1)
