@@ -292,7 +292,8 @@ def closeness(
     target: str | None,
     seed: int,
 ) -> Closeness:
-    """All that is measured of rows beside the real ones, as :class:`Baseline` has them; ``seen``: those in memory."""
+    """All that is measured of rows beside the real ones, as :class:`Baseline` has them; ``seen``: what takes real rows in
+    memory is measured beside these."""
     real, other = encoding.rows(table), encoding.rows(rows)
     marginals, pairwise = marginal_errors(real, other.codes, table.domain.names, plan)
     some = encoding.codes(seen)
