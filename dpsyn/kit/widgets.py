@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from threading import Lock, Timer
 from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
+from streamlit.runtime import get_instance
+from streamlit.runtime.media_file_manager import MediaFileManager
 
 from dpsyn import escape, notation
 from dpsyn.errors import DpsynError, InputError
@@ -21,6 +26,10 @@ from dpsyn.notation import counted, duration, readable, short, superscript
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 T = TypeVar("T")
+_FETCHED = 20.0
+"""Seconds within which a browser begins to fetch a file that was made for it."""
+_FILES, _LOCK = itertools.count(), Lock()
+_fetched: set[int] = set()
 number = notation.number
 EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
 DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
@@ -328,7 +337,32 @@ def file_stem(name: str) -> str:
 def download(label: str, data: Any, file: str, *, key: str, icon: str = "download", **options: Any) -> None:
     """A button that saves a file; if ``data`` is a function, Streamlit calls it outside the visit: it reads no session."""
     mime = _MIMES[file.rsplit(".", 1)[-1]]
+    if callable(data):
+        data = partial(_made, data, file, mime)
     st.download_button(label, data, file, mime, key=key, icon=f":material/{icon}:", on_click="ignore", **options)
+
+
+def _made(make: Callable[[], str | bytes], file: str, mime: str) -> bytes:
+    """What a function makes, kept till a browser has fetched it: Streamlit drops a file that no page names once any two
+    pages have been drawn, of whatever visit."""
+    found = make()
+    data = found.encode() if isinstance(found, str) else found
+    files, number = get_instance().media_file_mgr, next(_FILES)
+    with _LOCK:
+        _fetched.add(number)
+        files.add(data, mime, f"file {number}", file, is_for_static_download=True)
+    timer = Timer(_FETCHED, _let_go, [files, number])
+    timer.daemon = True
+    timer.start()
+    return data
+
+
+def _let_go(files: MediaFileManager, number: int) -> None:
+    """All of them with the last one: outside a visit Streamlit has one list of files."""
+    with _LOCK:
+        _fetched.discard(number)
+        if not _fetched:
+            files.clear_session_refs()
 
 
 def watch_job() -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.domain import NOT_YET_TRUE
+from dpsyn.kit import widgets
 from dpsyn.kit.widgets import (
     CEILINGS,
     COUNTS,
@@ -184,3 +189,33 @@ def test_a_card_of_no_guarantee_gives_all_reasons_and_no_number(before):
     assert text.startswith(f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: a paper")
     assert text.endswith("- First.\n- Second.\n- Third.")
     assert [*app.success, *app.warning] == []
+
+
+def test_a_file_that_is_made_when_it_is_asked_for_stays_till_it_is_fetched(monkeypatch):
+    storage = MemoryMediaFileStorage("/media")
+    files = MediaFileManager(storage)
+    monkeypatch.setattr(widgets, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
+    buttons, timers = [], []
+    monkeypatch.setattr(widgets.st, "download_button", lambda *given, **_: buttons.append(given))
+    monkeypatch.setattr(widgets, "Timer", lambda *given: timers.append(given) or SimpleNamespace(start=lambda: None))
+    for text in ("a,b\n1,2\n", "c\n3\n"):
+        widgets.download("Rows", lambda text=text: text, "rows.csv", key="rows")
+    pressed = [
+        files.execute_deferred(files.add_deferred(made, mime, str(at), file_name=file))
+        for at, (_, made, file, mime) in enumerate(buttons)
+    ]
+    for _ in range(3):  # other pages are drawn
+        files.remove_orphaned_files()
+
+    def fetched():
+        return [storage.get_file(url.rsplit("/")[-1]).content for url in pressed]
+
+    assert fetched() == [b"a,b\n1,2\n", b"c\n3\n"]
+    for seconds, let_go, given in timers:
+        assert fetched()
+        assert seconds == 20
+        let_go(*given)
+    for _ in range(2):
+        files.remove_orphaned_files()
+    with pytest.raises(MediaFileStorageError):
+        fetched()

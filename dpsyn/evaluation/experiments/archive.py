@@ -1,7 +1,8 @@
 """Releases and experiments as one JSON file: releases with their claims and rows (as CSV text), plans with their results.
 
 No private row is in it, and no diagnostics. What is read back is checked by the types below; an entry that does not fit is
-set aside with its name and the reason. A claim counts for what the mechanism, calibrated again, says of the same settings.
+set aside with its name and the reason. A release's claim counts for what the mechanism, calibrated again, says of the same
+settings; the claims of an experiment's results are as unchecked as their measures: what the file states.
 """
 
 from __future__ import annotations
