@@ -32,7 +32,7 @@ def readable(text: str) -> str:
 
 def short(value: float, digits: int = 6) -> str:
     """A number of so many significant digits at most: 0.25, 20,000, 1.2 × 10⁷, 10⁻⁵."""
-    text = f"{value:,.{digits}g}"
+    text = f"{value or 0:,.{digits}g}"  # no -0
     return f"{value:,.0f}" if "e+" in text and abs(value) < _PLAIN_TO else readable(text)
 
 

@@ -21,6 +21,7 @@ from dpsyn.notation import counted, duration, gigabytes, percent, readable, shor
         (1e6, 6, "10⁶"),
         (-1.65e7, 6, "-1.65 × 10⁷"),
         (0.0, 3, "0"),
+        (-0.0, 3, "0"),
         (math.inf, 3, "inf"),
     ],
 )
