@@ -269,7 +269,7 @@ def reduced_space_info(setting: PrivateSamplingSetting, *, points: int = POINTS_
     opens_at = None if found is None else int(found)
     window = f"the theorem wants {format_log(lower(p))} to {format_log(p * LN2 / 4)}"
     return Lines(
-        title="Window for the size m of the reduced space",
+        title="Window for the size m",
         subtitle=f"Theorem 4.2: m between two lines, from p = {opens_at} on.",
         x_title=_BITS,
         y_title="size m of the reduced space",
