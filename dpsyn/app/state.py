@@ -243,7 +243,7 @@ def start(experiment: Experiment) -> None:
         return
     visit.set_job(
         jobs.start(
-            "dpsyn.evaluation.experiments.run:run_experiment",
+            "dpsyn.evaluation.experiments.pool:run_experiment",
             label=experiment.name,
             context={
                 "experiment": experiment,

@@ -20,8 +20,8 @@ from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
-from dpsyn.evaluation.experiments.results import Results
-from dpsyn.evaluation.experiments.run import Backend, CellResult, kept
+from dpsyn.evaluation.experiments.pool import Backend, kept
+from dpsyn.evaluation.experiments.results import CellResult, Results
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import config_class

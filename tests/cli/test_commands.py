@@ -896,7 +896,7 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
     assert set(pd.read_csv("results.csv")["label"]) == {"'=tables"}
     assert "--resume" in run(*words, code=terminal.INPUT).stderr
     (here / "grid.toml").write_text(GRID.replace("repeats = 1", "repeats = 2"), encoding="utf-8")
-    from dpsyn.evaluation.experiments import run as runs
+    from dpsyn.evaluation.experiments import pool as runs
 
     ran: list[object] = []
     one = runs.run_cell

@@ -20,7 +20,7 @@ from dpsyn.evaluation.baseline import DEGREES
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
 from dpsyn.evaluation.experiments.marks import is_of
-from dpsyn.evaluation.experiments.run import MOST_MEASURES
+from dpsyn.evaluation.experiments.results import MOST_MEASURES
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Report, flat_measures, references

@@ -15,7 +15,7 @@ from dpsyn.evaluation.experiments import Experiment, crossings, experiment_scrip
 from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import Cell, axes
-from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
+from dpsyn.evaluation.experiments.results import OTHER_NEIGHBOURS, OVER_BUDGET
 from dpsyn.evaluation.experiments.summary import Point, is_rising, placed, points_table, refusals
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.show import show_figure

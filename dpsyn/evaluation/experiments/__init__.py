@@ -3,7 +3,9 @@
 from dpsyn.data.source import DataSource
 from dpsyn.evaluation.experiments.archive import Archive, Experiment, MadeRelease, archive_text, read_archive
 from dpsyn.evaluation.experiments.plan import Cell, Grid
-from dpsyn.evaluation.experiments.run import CellResult, run_cell, run_grid
+from dpsyn.evaluation.experiments.pool import run_grid
+from dpsyn.evaluation.experiments.results import CellResult
+from dpsyn.evaluation.experiments.run import run_cell
 from dpsyn.evaluation.experiments.script import experiment_script
 from dpsyn.evaluation.experiments.summary import Crossing, Point, crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.workspace import Workspace

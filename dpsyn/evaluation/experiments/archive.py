@@ -22,9 +22,8 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError, shown
 from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid
-from dpsyn.evaluation.experiments.results import Results, checked_lines
+from dpsyn.evaluation.experiments.results import CellResult, Results, checked_lines, few_enough
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
-from dpsyn.evaluation.experiments.run import CellResult, few_enough
 from dpsyn.mechanisms.base import Config, Release
 from dpsyn.mechanisms.records import Recalibrated, Record, plain_config, recalibrated
 from dpsyn.privacy.spec import Guarantee

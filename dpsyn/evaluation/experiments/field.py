@@ -11,7 +11,7 @@ import pandas as pd
 from dpsyn.domain import listed
 from dpsyn.evaluation.conclusions import ALIKE
 from dpsyn.evaluation.experiments.plan import Grid, axes
-from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.evaluation.experiments.results import CellResult
 from dpsyn.evaluation.experiments.summary import Point, is_rising, placed, summarise
 from dpsyn.notation import short
 

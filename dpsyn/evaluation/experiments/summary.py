@@ -16,8 +16,7 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.plan import axes
-from dpsyn.evaluation.experiments.results import Results
-from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET, CellResult, checked_results
+from dpsyn.evaluation.experiments.results import OTHER_NEIGHBOURS, OVER_BUDGET, CellResult, Results, checked_results
 from dpsyn.evaluation.prediction import RISING
 from dpsyn.notation import counted, short
 from dpsyn.privacy.spec import rounded_up

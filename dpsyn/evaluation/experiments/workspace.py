@@ -43,8 +43,8 @@ from dpsyn.evaluation.experiments.archive import (
     read_archive,
     read_entries,
 )
+from dpsyn.evaluation.experiments.results import CellResult
 from dpsyn.evaluation.experiments.rows import rows_to_csv
-from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.memory import within_memory
 from dpsyn.notation import counted
 from dpsyn.places import locked, write_whole

@@ -12,7 +12,7 @@ from typing import Any
 from dpsyn.domain import Domain
 from dpsyn.evaluation.baseline import Baseline
 from dpsyn.evaluation.experiments.plan import Cell
-from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.evaluation.experiments.results import CellResult
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 

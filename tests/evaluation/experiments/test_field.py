@@ -26,8 +26,7 @@ from dpsyn.evaluation.experiments import (
 )
 from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, frontier, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import _apart, draw_curves
-from dpsyn.evaluation.experiments.results import Results
-from dpsyn.evaluation.experiments.run import Status
+from dpsyn.evaluation.experiments.results import Results, Status
 from dpsyn.evaluation.experiments.summary import points_table, refusals
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec

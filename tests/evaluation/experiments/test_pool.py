@@ -18,7 +18,7 @@ import pytest
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.baseline import Baseline, real_baseline
 from dpsyn.evaluation.experiments import Grid
-from dpsyn.evaluation.experiments.run import Event, _serve, run_cells
+from dpsyn.evaluation.experiments.pool import Event, _serve, run_cells
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments import fakes

@@ -17,8 +17,9 @@ from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import CalibrationError, DpsynError, FailureError, ParameterError
 from dpsyn.evaluation.baseline import Baseline, real_baseline
-from dpsyn.evaluation.experiments import CellResult, Grid, references, run, run_cell, run_grid, summarise
-from dpsyn.evaluation.experiments.run import Event, calibrated_nearby, kept, make_again
+from dpsyn.evaluation.experiments import CellResult, Grid, pool, references, run, run_cell, run_grid, summarise
+from dpsyn.evaluation.experiments.pool import Event, kept
+from dpsyn.evaluation.experiments.run import calibrated_nearby, make_again
 from dpsyn.evaluation.report import evaluate, flat_measures
 from dpsyn.kit import worker
 from dpsyn.mechanisms.base import no_progress
@@ -264,8 +265,8 @@ def test_what_is_left_is_told_of_the_runs_that_are_not_done(baseline: Baseline, 
     cells = list(grid(repeats=6).cells())
     clock = iter(range(0, 100, 10))
     told: list[tuple[str, float]] = []
-    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
-    monkeypatch.setattr(run, "run_cells", lambda waiting, *_, **__: (Event(c, CellResult.of(c, "done")) for c in waiting))
+    monkeypatch.setattr(pool, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(pool, "run_cells", lambda waiting, *_, **__: (Event(c, CellResult.of(c, "done")) for c in waiting))
     results = run_grid(
         grid(repeats=6),
         baseline.table,
@@ -357,9 +358,9 @@ def test_a_job_hands_out_what_every_result_is_compared_with_and_each_result(
         yield Event(cells[1], CellResult.of(cells[1], "crashed"), 2)
 
     monkeypatch.setattr(worker, "hand_out", handed.append)
-    monkeypatch.setattr(run, "run_cells", events)
-    monkeypatch.setattr(run, "real_baseline", lambda **real: known if real == {"table": 1} else None)
-    assert run.run_experiment(cells, 3, lambda step, share: told.append((step, share)), table=1) == 2
+    monkeypatch.setattr(pool, "run_cells", events)
+    monkeypatch.setattr(pool, "real_baseline", lambda **real: known if real == {"table": 1} else None)
+    assert pool.run_experiment(cells, 3, lambda step, share: told.append((step, share)), table=1) == 2
     first, *results = handed
     assert first == {"references": references(baseline), "notes": ["something was left out"]}
     assert results == [{"result": CellResult.of(cells[i], how).to_dict()} for i, how in ((0, "done"), (1, "crashed"))]
