@@ -73,13 +73,20 @@ def _take_places(beside: Mapping[Path, Path]) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Wait until no other process holds the file locked, and hold it; it is made if it is not there. Where it cannot be
-    written, or the system or the file system has no locks, nothing is waited for."""
+    written, or the system or the file system has no locks, nothing is waited for.
+
+    Without ``wait``, of a file or a folder that is there: False, at once, if somebody else holds it.
+    """
+    free = True
     with ExitStack() as held:
         with suppress(OSError, AttributeError):
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            file = os.open(path, os.O_RDWR | os.O_CREAT if wait else os.O_RDONLY, 0o666)
             held.callback(os.close, file)
-            fcntl.flock(file, fcntl.LOCK_EX)
-            held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open too
-        yield
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # a process that was forked meanwhile has it open too
+            except BlockingIOError:
+                free = False
+        yield free

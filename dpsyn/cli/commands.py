@@ -519,11 +519,11 @@ def experiment(
     More: columns, neighbouring, degrees, models, held_out, split_seed, draws, seed. Every result is kept in the folder as it
     arrives; page Comparison of the app opens it as a workspace.
     """
-    from dpsyn.cli.experiment import plan_of, run
+    from dpsyn.cli.experiment import alone_in, plan_of, run
 
     plan, files = plan_of(grid)
     folder = Path(grid).with_suffix(".results") if output is None else Path(output)
-    with terminal.written(table, figure, force=force, read=files) as write:
+    with alone_in(folder.absolute()), terminal.written(table, figure, force=force, read=files) as write:
         results, code = run(grid, plan, folder.absolute(), resume=resume, workers=workers, quiet=quiet)
         made: dict[Path, bytes] = {}
         if table is not None:

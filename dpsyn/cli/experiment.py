@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from dpsyn import checks
 from dpsyn.cli.reading import noted, schema_of
 from dpsyn.cli.terminal import DONE, NOTHING, Progress, note, remark
 from dpsyn.data.samples import SAMPLES, load_sample
-from dpsyn.errors import DataError, InputError, ParameterError, quoted
+from dpsyn.errors import DataError, ParameterError, quoted
 from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
@@ -26,7 +27,7 @@ from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import config_class
 from dpsyn.notation import counted
-from dpsyn.places import unreadable
+from dpsyn.places import locked, unreadable
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.schema import checked
 from dpsyn.table import Table
@@ -90,8 +91,33 @@ def plan_of(file: str) -> tuple[Plan, list[Path]]:
     return plan, [Path(file), *(Path(file).parent / one for one in (plan.data, plan.schema) if one is not None)]
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """The folder, which is made if it is not there, without any other run in it; a new one goes if nothing came into it.
+
+    Raises:
+        DataError: there is another run.
+    """
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    with locked(folder, wait=False) as free:
+        if not free:
+            raise DataError(
+                f"another run of {folder} is going on: wait until it has ended, or --output names another folder"
+            )
+        try:
+            yield
+        except BaseException:
+            if is_new and not any(folder.glob("*/*")):
+                shutil.rmtree(folder)
+            raise
+
+
 def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quiet: bool) -> tuple[Results, int]:
-    """Run what is missing of an experiment, every result into the folder as it arrives; the results and an exit code."""
+    """Run what is missing of an experiment, every result into the folder as it arrives; the results and an exit code.
+
+    The folder is there, and no other run is in it (:func:`alone_in`).
+    """
     checks.whole("split_seed", plan.split_seed, 0)
     table = _table(plan, Path(file).parent)
     learn, held_out = table.split(plan.held_out, np.random.default_rng(plan.split_seed))
@@ -109,8 +135,6 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
         models=tuple(plan.models),
         data=source,
     )
-    is_new = not folder.exists()
-    folder.mkdir(exist_ok=True)
     workspace = Workspace(folder)
     before = _before(workspace, experiment)
     if before is not None:
@@ -125,12 +149,7 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
             note(f"{counted(len(dropped), 'result')} that {quoted(file)} no longer asks for left the experiment")
     with Progress(experiment.name, quiet=quiet) as progress:
         progress("measuring the real data against itself", 0.0)
-        try:
-            baseline = real_baseline(learn, held_out, plan.target, degrees=degrees, models=experiment.models)
-        except InputError:
-            if is_new:
-                shutil.rmtree(folder)
-            raise
+        baseline = real_baseline(learn, held_out, plan.target, degrees=degrees, models=experiment.models)
         for said in baseline.notes:
             note(said)
         experiment.references = references(baseline)

@@ -30,9 +30,10 @@ from dpsyn.cli import experiment, terminal
 from dpsyn.data.schema_file import read_schema
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments import Workspace
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered
-from dpsyn.places import HOME, write_whole
+from dpsyn.places import HOME, locked, write_whole
 
 QUICK = ("--set", "reduced_space_size=500", "--set", "refinements=1", "-q")
 
@@ -927,6 +928,58 @@ def test_results_of_other_settings_are_none_of_the_plan(here: Path) -> None:
     assert resumed(20) == (True, False, [20])
     (experiment,) = dpsyn.evaluation.experiments.Workspace(here / "grid.results").read().experiments
     assert [result.settings["rows"] for result in experiment.results.values()] == [20]
+
+
+def test_a_second_run_of_a_folder_is_refused_while_one_is_going_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "grid.toml").write_text(GRID, encoding="utf-8")
+    words, folder = ("experiment", "grid.toml", "--workers", "1", "-q"), here / "grid.results"
+    measured, said = experiment.real_baseline, []
+
+    def meanwhile(*args: Any, **options: Any) -> Any:
+        for more in ((), ("--resume",), ("--csv", "lines.csv")):
+            with monkeypatch.context() as patch:
+                patch.setattr(experiment, "_table", None)  # it is refused before a row is read
+                said.append(run(*words, *more, code=terminal.INPUT).stderr)
+        with locked(folder / "dpsyn.lock", wait=False) as free:  # of the app
+            assert free
+        return measured(*args, **options)
+
+    monkeypatch.setattr(experiment, "real_baseline", meanwhile)
+    run(*words)
+    why = "wait until it has ended, or --output names another folder"
+    assert said == [f"dpsyn: another run of {folder} is going on: {why}\n"] * 3
+    assert len(Workspace(folder).read().experiments) == 1
+    assert {path.name for path in folder.iterdir()} == {"releases", "experiments", "dpsyn.lock"}
+    assert not (here / "lines.csv").exists()
+    with locked(folder, wait=False) as free:
+        assert free
+
+
+def test_where_there_are_no_locks_no_run_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = here / "new"
+    with experiment.alone_in(folder):
+        monkeypatch.setattr("dpsyn.places.fcntl", None)
+        with experiment.alone_in(folder):
+            assert folder.is_dir()
+
+
+@pytest.mark.parametrize("fault", [DataError("no"), KeyboardInterrupt(), OSError("no")])
+def test_a_run_that_broke_off_before_anything_was_kept_leaves_the_disk_as_it_was(here: Path, fault: BaseException) -> None:
+    def broken(folder: Path, name: str) -> list[Path]:
+        def begun() -> None:
+            with experiment.alone_in(folder):
+                (Workspace(folder).folder / name).touch()
+                raise fault
+
+        with pytest.raises(type(fault)):
+            begun()
+        return [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+
+    assert broken(here / "new", "dpsyn.lock") == []
+    assert not (here / "new").exists()
+    (here / "old").mkdir()
+    assert broken(here / "old", "x") == [Path("x")]
+    assert broken(here / "app", "releases/x.json") == [Path("releases/x.json")]
 
 
 def test_an_experiment_that_is_refused_leaves_no_folder(here: Path) -> None:

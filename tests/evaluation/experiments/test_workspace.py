@@ -24,6 +24,7 @@ from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace
 from dpsyn.evaluation.experiments.archive import Archive, archive_text
 from dpsyn.evaluation.experiments.workspace import _write
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.places import locked
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments.fakes import result_of
 from tests.evaluation.experiments.test_archive import AWKWARD, check_the_old_ones, kept
@@ -396,6 +397,42 @@ def test_of_changes_by_two_threads_none_is_lost_where_there_are_no_file_locks(
     workspace.keep(replace(made, measured=MEASURED), made)
     other.join()
     check_both_changes(workspace)
+
+
+HOLDING = """
+import sys
+from pathlib import Path
+from dpsyn.places import locked
+
+with locked(Path(sys.argv[1]), wait=False) as free:
+    print(free, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_lock_that_is_not_waited_for_ends_with_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def free() -> bool:
+        with locked(tmp_path, wait=False) as is_free:
+            return is_free
+
+    words = [sys.executable, "-c", HOLDING, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        assert not free()
+        other.kill()
+        other.wait()
+        assert free()
+    left: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", left.append)  # so a process that was forked meanwhile has it open
+        with locked(tmp_path, wait=False):
+            assert not free()
+        assert free()
+    assert len(left) == 3
+    for file in left:
+        os.close(file)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
