@@ -214,10 +214,26 @@ def _config(label: str, settings: Mapping[str, Any], target: str | None) -> Conf
 
 
 def _before(workspace: Workspace, experiment: Experiment) -> Experiment | None:
-    """The newest experiment of the folder that measures the same of the same rows."""
+    """The newest experiment of the folder that measures the same of the same rows, under the same name. If there is none but
+    others of that name, a note says what sets the newest of them apart."""
     found = workspace.read()
     for said in found.set_aside:
         note(f"set aside: {said}")
-    wanted = (experiment.target, experiment.degrees, experiment.models, experiment.name)
-    same = [e for e in found.experiments if is_of(e.fingerprint, experiment.fingerprint)]
-    return next((e for e in reversed(same) if (e.target, e.degrees, e.models, e.name) == wanted), None)
+    named = [e for e in reversed(found.experiments) if e.name == experiment.name]
+    before = next((e for e in named if not _apart(e, experiment)), None)
+    if before is None and named:
+        apart = " and ".join(_apart(named[0], experiment))
+        note(f"the experiment {quoted(experiment.name)} in {workspace.folder} {apart}: nothing of it is taken over")
+    return before
+
+
+def _apart(before: Experiment, experiment: Experiment) -> list[str]:
+    """Of what other data an earlier experiment is, and what else it measures."""
+    found = []
+    if not is_of(before.fingerprint, experiment.fingerprint):
+        was, new = before.data or experiment.data, experiment.data
+        told = {"domain": "rows or domain", "held_out": "held_out", "split_seed": "split_seed"}
+        source = [said for name, said in told.items() if getattr(was, name) != getattr(new, name)]
+        found.append(f"is of other data ({', '.join(source or ['rows'])})")
+    measured = [name for name in ("target", "degrees", "models") if getattr(before, name) != getattr(experiment, name)]
+    return found + ([f"measures other things ({', '.join(measured)})"] if measured else [])

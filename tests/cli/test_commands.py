@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from dpsyn.cli import experiment, terminal
 from dpsyn.data.schema_file import read_schema
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError
-from dpsyn.evaluation.experiments import Workspace
+from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace
 from dpsyn.mechanisms import base
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered
 from dpsyn.places import HOME, locked, write_whole
@@ -980,6 +981,45 @@ def test_a_run_that_broke_off_before_anything_was_kept_leaves_the_disk_as_it_was
     (here / "old").mkdir()
     assert broken(here / "old", "x") == [Path("x")]
     assert broken(here / "app", "releases/x.json") == [Path("releases/x.json")]
+
+
+def test_an_experiment_of_other_data_or_measures_is_not_taken_over_without_a_word(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    domain = dpsyn.read_table("leute.csv").domain
+    source = DataSource("leute.csv", domain, sample=False, held_out=0.3, split_seed=0)
+    grid = Grid({"a": dpsyn.NoisyReweighting()}, dpsyn.PrivacySpec(1.0))
+    one = Experiment(1, "grid", "leute", "f00", grid, "raucht", (1,), ("x", "y"), data=source)
+    folder = Workspace(here)
+
+    def told(now: Experiment) -> str | None:
+        """Why nothing is taken over; None if something is."""
+        before = experiment._before(folder, now)
+        said = capsys.readouterr().err
+        found = re.fullmatch(f"(?:dpsyn: the experiment 'grid' in {here} (.*): nothing of it is taken over\n)?", said)
+        assert found is not None
+        assert before is None or not said
+        return None if before is not None else found[1] or ""
+
+    assert told(one) == ""  # there is none
+    folder.keep(one)
+    assert told(one) is None
+    assert told(replace(one, name="other", target=None)) == ""
+    assert told(replace(one, data=replace(source, name="moved.csv"))) is None
+    for name, value in {"target": None, "degrees": (1, 2), "models": ("y", "x")}.items():
+        assert told(replace(one, **{name: value})) == f"measures other things ({name})"
+    other = replace(one, fingerprint="f01", target=None, degrees=(2,))
+    assert told(other) == "is of other data (rows) and measures other things (target, degrees)"
+    for name, value, what in (
+        ("domain", domain.confirmed(), "rows or domain"),
+        ("held_out", 0.2, "held_out"),
+        ("split_seed", 1, "split_seed"),
+    ):
+        data = replace(source, **{name: value})
+        assert told(replace(one, fingerprint="f01", data=data)) == f"is of other data ({what})"
+    folder.keep(replace(one, fingerprint="f02", models=(), data=None, when="2999-01-01T00:00:00+00:00", key="later"))
+    assert told(one) is None
+    assert told(replace(one, fingerprint="f01")) == "is of other data (rows) and measures other things (models)"
 
 
 def test_an_experiment_that_is_refused_leaves_no_folder(here: Path) -> None:
