@@ -94,7 +94,11 @@ def number(value: float | None, digits: int = 3) -> str:
         return "∞" if value > 0 else "−∞"
     if value == 0 or 1e-3 <= abs(value) < 1e6:
         return (
-            f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
+            f"{value or 0:,.0f}"
+            if float(value).is_integer()
+            else f"{value:.{digits}g}"
+            if abs(value) < 1000
+            else f"{value:,.1f}"
         )
     exponent = math.floor(math.log10(abs(value)))
     return f"{value / 10**exponent:.{digits - 1}f} × 10{superscript(exponent)}"

@@ -30,8 +30,8 @@ def unreadable(path: Path | str, error: Exception) -> DataError:
 
 
 def write_whole(files: Mapping[Path, bytes]) -> None:
-    """Write files that belong together: none takes its place before all are whole beside it, and what was there stays till
-    then; an interruption after that waits. Permissions of what is replaced stay; devices and pipes are written as they are.
+    """Write files that belong together: all take their places, or none does. Permissions of what is replaced stay; devices
+    and pipes are written as they are.
 
     Raises:
         OSError: one cannot be written; none was replaced.
@@ -53,23 +53,34 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         for path in files:
             if path not in regular:
                 path.write_bytes(files[path])
-        try:
+        if beside:
             _take_places(beside)
-        except KeyboardInterrupt:
-            _take_places(beside)
-            raise
     finally:
         for part in beside.values():
             part.unlink(missing_ok=True)
 
 
 def _take_places(beside: Mapping[Path, Path]) -> None:
-    """Put files where others may be, if it was not done yet: who is killed meanwhile leaves none beside one of before."""
-    waiting = {real: part for real, part in beside.items() if part.exists()}
-    for real in list(waiting)[1:]:
-        real.unlink(missing_ok=True)
-    for real, part in waiting.items():
-        part.replace(real)
+    """Put files where others may be. Who is killed meanwhile leaves none beside one of before."""
+    (first, part), *others = beside.items()
+    aside = {real: other.with_suffix(".old") for real, other in others}
+    try:
+        for real, old in aside.items():
+            with suppress(FileNotFoundError):
+                real.replace(old)
+        part.replace(first)
+        for real, other in others:
+            other.replace(real)
+    except BaseException:
+        kept = aside.items() if part.exists() else ((real, other) for real, other in others)
+        for real, whole in kept:
+            with suppress(FileNotFoundError):
+                whole.replace(real)
+        raise
+    finally:
+        for real, old in aside.items():
+            if real.exists():
+                old.unlink(missing_ok=True)
 
 
 @contextmanager

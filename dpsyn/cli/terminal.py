@@ -296,8 +296,8 @@ def written(
         try:
             write_whole(files)
             made.update({path: _mark(path) for path in made})
-        except KeyboardInterrupt:  # all of them are written, or none
-            made.update({path: _mark(path) for path in made})
+        except KeyboardInterrupt:
+            made.update({path: _mark(path) for path in made if path.is_file() and path.read_bytes() == files.get(path)})
             raise
 
     files = [path for path in paths if path]

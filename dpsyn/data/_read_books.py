@@ -46,6 +46,7 @@ _SHORT = {
 _BOUNDS, _VALUES = (*tuple(_SHORT.values())[:4], "in_range"), ("isin", "equal_to")
 _CHECKS = (*_BOUNDS, *_VALUES, "not_equal_to", "notin", "unique_values_eq")
 _CHECKS += ("str_matches", "str_contains", "str_startswith", "str_endswith", "str_length")
+_OF_CHECKS = ("options", "raise_warning", "ignore_na")
 _IDENTIFIER = "it names the rows or the people in them, and nothing can be learned from that"
 
 
@@ -416,7 +417,7 @@ def _tests(checks: Any) -> list[tuple[str, Any]]:
     found = []
     for called, test in named:
         name = _SHORT.get(str(called), str(called))
-        held: Any = {k: v for k, v in test.items() if k != "options"} if isinstance(test, Mapping) else test
+        held: Any = {k: v for k, v in test.items() if k not in _OF_CHECKS} if isinstance(test, Mapping) else test
         several = isinstance(held, dict) and name == "in_range"
         warns = isinstance(test, Mapping) and any(
             isinstance(said, Mapping) and said.get("raise_warning") for said in (test, test.get("options"))

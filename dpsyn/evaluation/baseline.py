@@ -42,6 +42,7 @@ from dpsyn.evaluation.prediction import (
 )
 from dpsyn.evaluation.values import ValueErrors, value_errors
 from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copies, propensity
+from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding, bins_of
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
@@ -54,8 +55,8 @@ _TABLES_OF_QUERIES = 40
 _DRAWN_FOR_TESTS = 0.25
 _ABOUT_DRAWN = (
     "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies and "
-    "columns of very many values are of {rows:,} rows that it drew, which the mechanism has seen too, and how far a fresh "
-    "real sample is off is estimated from these; range queries look at {queries} sets of columns at most"
+    "columns of very many values are of {rows} that it drew, which the mechanism has seen too, and how far a fresh real "
+    "sample is off is estimated from these; range queries look at {queries} sets of columns at most"
 )
 
 
@@ -235,9 +236,11 @@ def real_baseline(
     if held is not None and _same(table, held):
         notes.append("the held-out rows are the real rows themselves, so nothing that is said of fresh rows is true of them")
     if in_place:
-        notes.append(_ABOUT_DRAWN.format(rows=seen.n, n=table.n, queries=_TABLES_OF_QUERIES))
+        rows = counted(seen.n, "row")
         if held is None and seen.n > 1:
             seen, held = seen.split(_DRAWN_FOR_TESTS, np.random.default_rng(seed))
+            rows = f"{seen.n:,} of {rows}"
+        notes.append(_ABOUT_DRAWN.format(rows=rows, n=table.n, queries=_TABLES_OF_QUERIES))
     if target is None:
         scores: RealScores | str = "no target column was chosen"
     elif held is None:
@@ -292,8 +295,7 @@ def closeness(
     target: str | None,
     seed: int,
 ) -> Closeness:
-    """All that is measured of rows beside the real ones, as :class:`Baseline` has them; ``seen``: what takes real rows in
-    memory is measured beside these."""
+    """All that is measured of rows beside the real ones, as :class:`Baseline` has them; ``seen``: those in memory."""
     real, other = encoding.rows(table), encoding.rows(rows)
     marginals, pairwise = marginal_errors(real, other.codes, table.domain.names, plan)
     some = encoding.codes(seen)

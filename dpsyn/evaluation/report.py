@@ -207,7 +207,7 @@ def evaluate(
         check_agreement(baseline, table, holdout, target, degrees)
     plan, asked = baseline.plan, baseline.queries
     told = baseline.encoding, plan, asked, baseline.target, baseline.seed
-    release = closeness(baseline.table, baseline.table.drawn, synthetic, *told)
+    release = closeness(baseline.table, baseline.seen, synthetic, *told)
     scores: Prediction | str
     if isinstance(baseline.prediction, str) or baseline.holdout is None:
         scores = str(baseline.prediction)

@@ -9,14 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock, Timer
+from threading import Thread, Timer
+from types import SimpleNamespace
 from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.runtime import get_instance
-from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.scriptrunner import add_script_run_ctx
 
 from dpsyn import escape, notation
 from dpsyn.errors import DpsynError, InputError
@@ -28,8 +29,7 @@ from dpsyn.privacy.spec import Guarantee, PrivacySpec
 T = TypeVar("T")
 _FETCHED = 20.0
 """Seconds within which a browser begins to fetch a file that was made for it."""
-_FILES, _LOCK = itertools.count(), Lock()
-_fetched: set[int] = set()
+_FILES = itertools.count()
 number = notation.number
 EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
 DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
@@ -347,22 +347,17 @@ def _made(make: Callable[[], str | bytes], file: str, mime: str) -> bytes:
     pages have been drawn, of whatever visit."""
     found = make()
     data = found.encode() if isinstance(found, str) else found
-    files, number = get_instance().media_file_mgr, next(_FILES)
-    with _LOCK:
-        _fetched.add(number)
-        files.add(data, mime, f"file {number}", file, is_for_static_download=True)
-    timer = Timer(_FETCHED, _let_go, [files, number])
-    timer.daemon = True
-    timer.start()
+    files = get_instance().media_file_mgr
+    # As of a visit of its own, which can be ended by itself.
+    visit_of_file: Any = SimpleNamespace(session_id=f"file {next(_FILES)}")
+    thread = Thread(target=files.add, args=(data, mime, file, file, True))
+    add_script_run_ctx(thread, visit_of_file)
+    thread.start()
+    thread.join()
+    fetched = Timer(_FETCHED, files.clear_session_refs, [visit_of_file.session_id])
+    fetched.daemon = True
+    fetched.start()
     return data
-
-
-def _let_go(files: MediaFileManager, number: int) -> None:
-    """All of them with the last one: outside a visit Streamlit has one list of files."""
-    with _LOCK:
-        _fetched.discard(number)
-        if not _fetched:
-            files.clear_session_refs()
 
 
 def watch_job() -> None:

@@ -516,7 +516,7 @@ def test_a_file_of_two_names_is_written_once(here: Path) -> None:
 
 
 @pytest.mark.parametrize("at", range(4))
-@pytest.mark.parametrize("end", ["os._exit(9)", "raise KeyboardInterrupt"])
+@pytest.mark.parametrize("end", ["os._exit(9)", "raise KeyboardInterrupt", "raise OSError"])
 def test_files_that_belong_together_are_of_one_run_whenever_it_ends(tmp_path: Path, at: int, end: str) -> None:
     """``at``: how many files of the folder it has moved and removed when it ends."""
     for name in ("record", "rows"):
@@ -538,9 +538,10 @@ write_whole({{here / "record": b"new", here / "rows": b"new"}})
     ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir() if not path.name.startswith(".")}
     assert len(set(found.values())) == 1
-    if "Keyboard" in end:
-        assert ended.stderr.splitlines()[-1] == "KeyboardInterrupt"
-        assert found == {"record": b"new", "rows": b"new"}
+    if "raise" in end:
+        assert ended.stderr.splitlines()[-1] == end.removeprefix("raise ")
+        assert found == dict.fromkeys(("record", "rows"), b"old" if at < 2 else b"new")
+        assert at == 3 or len(list(tmp_path.iterdir())) == 2
 
 
 def test_new_files_go_when_the_work_is_interrupted_as_they_take_their_places(
@@ -550,12 +551,18 @@ def test_new_files_go_when_the_work_is_interrupted_as_they_take_their_places(
         write_whole(files)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(terminal, "write_whole", interrupted)
+    def overtaken(files: Mapping[Path, bytes]) -> None:
+        new.unlink()
+        new.write_bytes(b"somebody else's")
+        raise KeyboardInterrupt
+
     new, old = tmp_path / "new", tmp_path / "old"
-    old.write_bytes(b"old")
-    with pytest.raises(KeyboardInterrupt), terminal.written(new, old, force=True, read=[]) as write:
-        write({new: b"1", old: b"2"})
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"old": b"2"}
+    for writing, left in ((interrupted, {"old": b"2"}), (overtaken, {"old": b"1", "new": b"somebody else's"})):
+        monkeypatch.setattr(terminal, "write_whole", writing)
+        old.write_bytes(b"1")
+        with pytest.raises(KeyboardInterrupt), terminal.written(new, old, force=True, read=[]) as write:
+            write({new: b"1", old: b"2"})
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == left
 
 
 def test_a_pipe_is_read_once_or_refused(here: Path) -> None:

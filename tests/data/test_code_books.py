@@ -514,7 +514,7 @@ UNUSED: dict[str, tuple[dict[str, Any], Attribute, list[str]]] = {
                 {"value": 5, "options": {"check_name": "greater_than_or_equal_to", "raise_warning": True}},
                 {"min_value": 1, "max_value": 2, "options": {"check_name": "in_range", "raise_warning": True}},
             ],
-            le={"max_value": 9, "raise_warning": False},
+            le={"raise_warning": False, "ignore_na": True, "max_value": 9},
             isin={"allowed_values": [1], "raise_warning": True},
         ),
         DIGITS,

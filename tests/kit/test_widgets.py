@@ -191,7 +191,7 @@ def test_a_card_of_no_guarantee_gives_all_reasons_and_no_number(before):
     assert [*app.success, *app.warning] == []
 
 
-def test_a_file_that_is_made_when_it_is_asked_for_stays_till_it_is_fetched(monkeypatch):
+def test_a_file_that_is_made_when_it_is_asked_for_stays_till_it_is_fetched(monkeypatch, caplog):
     storage = MemoryMediaFileStorage("/media")
     files = MediaFileManager(storage)
     monkeypatch.setattr(widgets, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
@@ -200,10 +200,9 @@ def test_a_file_that_is_made_when_it_is_asked_for_stays_till_it_is_fetched(monke
     monkeypatch.setattr(widgets, "Timer", lambda *given: timers.append(given) or SimpleNamespace(start=lambda: None))
     for text in ("a,b\n1,2\n", "c\n3\n"):
         widgets.download("Rows", lambda text=text: text, "rows.csv", key="rows")
-    pressed = [
-        files.execute_deferred(files.add_deferred(made, mime, str(at), file_name=file))
-        for at, (_, made, file, mime) in enumerate(buttons)
-    ]
+    drawn = [files.add_deferred(made, mime, str(at), file_name=file) for at, (_, made, file, mime) in enumerate(buttons)]
+    caplog.clear()
+    pressed = [files.execute_deferred(button) for button in drawn]
     for _ in range(3):  # other pages are drawn
         files.remove_orphaned_files()
 
@@ -211,11 +210,12 @@ def test_a_file_that_is_made_when_it_is_asked_for_stays_till_it_is_fetched(monke
         return [storage.get_file(url.rsplit("/")[-1]).content for url in pressed]
 
     assert fetched() == [b"a,b\n1,2\n", b"c\n3\n"]
-    for seconds, let_go, given in timers:
-        assert fetched()
+    assert not caplog.records
+    for left, (seconds, let_go, given) in zip((1, 0), timers, strict=True):
         assert seconds == 20
         let_go(*given)
-    for _ in range(2):
-        files.remove_orphaned_files()
-    with pytest.raises(MediaFileStorageError):
-        fetched()
+        for _ in range(2):
+            files.remove_orphaned_files()
+        with pytest.raises(MediaFileStorageError):
+            storage.get_file(pressed.pop(0).rsplit("/")[-1])
+        assert len(fetched()) == left

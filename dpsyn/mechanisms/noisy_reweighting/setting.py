@@ -103,7 +103,7 @@ class ReweightingSetting:
         log_rows: ln k.
         log_m: ln m; None takes the smallest m that Theorem 2.3 allows.
         log_condition_number: ln of K >= κ(ν‖μ).
-        doubles_with_p: K is the bound N·‖f_n‖∞, in which N doubles with p.
+        doubles_with_p: K is the bound N·‖f_n‖∞, in which N doubles with p, with ‖f_n‖∞ as it is.
         noise: ``"laplace"`` (the paper's) or ``"gaussian"``.
         corrected: exact sensitivities and Hoeffding, or the theorems as published.
         n_is_public: the mechanism divides by n; under add/remove neighbours n is a secret.
