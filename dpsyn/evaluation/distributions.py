@@ -35,7 +35,9 @@ _STEEP = 50.0
 """Largest share over the middle one from which shares are drawn on a log scale."""
 _DECADES = 1e-12
 """So far down a logarithmic axis goes from its largest value."""
-_MOST_TICKS, _FEW_POWERS = 10, 4
+_SMALLEST_UNIT = 1e-300
+"""In parts of the largest value, a spike perhaps: what is larger by more is no number."""
+_MOST_TICKS, _FEW_POWERS, _LARGEST_POWER = 10, 4, 308
 _FILL = "rgba(122,122,122,0.25)"
 
 
@@ -82,7 +84,7 @@ def distribution(attribute: Attribute, sides: Sequence[Floats]) -> Distribution:
         spikes, unit, edges = np.empty(0), None, np.arange(low - 0.5, high + 1)
     else:
         spikes = np.unique([value for side in sides for value in common(side)])
-        unit = None if attribute.kind == "date" else _unit(sides[0][~np.isin(sides[0], spikes)], high - low)
+        unit = None if attribute.kind == "date" else _unit(sides[0][~np.isin(sides[0], spikes)], low, high)
         edges = _edges(low, high, unit, attribute.is_whole)
     bins = [np.histogram(side[~np.isin(side, spikes)], edges)[0] / max(len(side), 1) for side in sides]
     at_spikes = [[float(np.mean(side == value)) if len(side) else 0.0 for value in spikes] for side in sides]
@@ -93,12 +95,12 @@ def distribution(attribute: Attribute, sides: Sequence[Floats]) -> Distribution:
     return Distribution(edges, shares, spikes, spike_shares, unit, steep)
 
 
-def _unit(values: Floats, width: float) -> float | None:
+def _unit(values: Floats, low: float, high: float) -> float | None:
     """From where on values are drawn on a log scale; None if they are spread over their range as it is."""
     sizes = np.abs(values[values != 0])
-    if len(sizes) == 0 or np.diff(np.quantile(values, (0.25, 0.75)))[0] > _NARROW * width:
+    if len(sizes) == 0 or np.diff(np.quantile(values, (0.25, 0.75)))[0] > _NARROW * (high - low):
         return None
-    return max(float(np.quantile(sizes, 0.05)), _DECADES * float(sizes.max()))
+    return max(float(np.quantile(sizes, 0.05)), _DECADES * float(sizes.max()), _SMALLEST_UNIT * max(-low, high))
 
 
 def _edges(low: float, high: float, unit: float | None, whole: bool) -> Floats:
@@ -219,7 +221,8 @@ def _ticks(found: Distribution) -> dict[str, Any]:
     if found.unit is None:
         return {"exponentformat": "none", "separatethousands": True}
     low, high = found.edges[[0, -1]]
-    powers = range(math.floor(math.log10(found.unit)), math.ceil(math.log10(max(-low, high))) + 1)
+    last = min(math.ceil(math.log10(max(-low, high))), _LARGEST_POWER)
+    powers = range(math.floor(math.log10(found.unit)), last + 1)
     digits = (1, 3) if len(powers) <= _FEW_POWERS else (1,)
     sizes = [digit * 10.0**power for power in powers[:: math.ceil(len(powers) / _MOST_TICKS)] for digit in digits]
     # Below half of the unit a label would stand on that of 0.

@@ -155,3 +155,18 @@ def test_no_rows_are_refused() -> None:
         _drawn(COLOUR, [], ["blue"])
     with pytest.raises(ParameterError, match="column"):
         _drawn(COLOUR, ["blue"], held_out=pd.Series([]))
+
+
+@pytest.mark.parametrize("values", [(1.7976931348623157e308, 1e-3), (-1.79e308, 1e-3), (1e307, 1.0), (1e300, 1e-300)])
+def test_a_common_value_at_the_end_of_all_numbers_leaves_the_picture_finite(values: tuple[float, float]) -> None:
+    random = np.random.default_rng(0)
+    column = np.where(random.random(400) < 0.3, values[0], random.lognormal(-3, 1, 400) * values[1])
+    attribute = Attribute("far", "numeric", lower=float(column.min()), upper=float(column.max()))
+    data = _drawn(attribute, column, column)
+    numbers = [
+        np.array(trace[axis], dtype=float) for trace in data["data"] for axis in "xy" if isinstance(trace[axis], list)
+    ]
+    assert numbers
+    assert all(np.isfinite(found).all() for found in numbers)
+    found = distribution(attribute, [column])
+    assert found.shares.sum() + found.spike_shares.sum() == pytest.approx(1)
