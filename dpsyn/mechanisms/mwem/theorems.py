@@ -20,7 +20,7 @@ from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy, Verdict
-from dpsyn.theory.logarithms import exp_of, format_log, nearest_float
+from dpsyn.theory.logarithms import Side, exp_of, format_log, nearest_float
 from dpsyn.theory.thresholds import single_change, summarise, threshold, whole_threshold
 
 _FURTHEST = 600.0
@@ -98,6 +98,8 @@ class _Setting:
             return replace(self, promise=8 * value)
         if parameter == "epsilon":
             return replace(self, epsilon=value)
+        if parameter == "rounds":
+            return replace(self, rounds=round(value))
         return replace(self, failure_probability=value)
 
 
@@ -196,9 +198,16 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
         if setting.log_error >= math.log(NEXT_TO_NOTHING):
             return Headline.of_little(within, f"{likely} every {of}")
         return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the true share.", "good")
+    if 2 * used >= setting.queries:
+        said = f"Private, but after {counted(used, 'round')} the bound on a cell's error has probability 0."
+        return Headline("no promise", said, "open")
     if setting.log_error < 0 and within != "1":
-        smaller = math.log(setting.promise) < setting.log_error
-        but = "a smaller error was asked for" if smaller else "the error that was asked for says nothing"
+        missed = {c.key for c in found if not c.holds}
+        but = (
+            "a smaller error was asked for" if "error" in missed
+            else "the error that was asked for says nothing" if "promise" in missed
+            else "a higher probability was asked for"
+        )  # fmt: skip
         return Headline(f"± {within}", f"Private, and {likely} every {of} is so close, but {but}.", "open")
     fits = f": {setting.queries:,} cells allow only {counted(used, 'round')}" if setting.is_capped else ""
     return Headline("no promise", f"Private, but the bound on a cell's error, {within}, says nothing{fits}.", "open")
@@ -236,13 +245,15 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
     log_failure = math.log(2 * setting.used_rounds / setting.queries)
     log_asked = math.log(setting.failure_probability)
     hopeless = "at 1 and above Theorem 2.2 promises nothing" if log_failure >= 0 else ""
+    log_most = log_asked + math.log(setting.queries) - math.log(2)
+    fewer = () if setting.rounds is None else (whole_threshold("rounds", "at_most", log_most, math.log(setting.rounds)),)
     found = [
         Condition("parts", "Every round takes its part of ε",
                   r"T\left(\frac{\varepsilon}{2T} + \frac{\varepsilon}{2T}\right) = \varepsilon", "Theorem 2.1",
                   "<=", log_epsilon, log_epsilon, "privacy", assumed=True),
         Condition("success", "The bound is likely enough", r"\frac{2T}{|Q|} \le \gamma", "Theorem 2.2", "<=",
                   log_asked, log_failure, "accuracy",
-                  (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless),)),
+                  (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless), *fewer)),
         Condition("error", "Every cell is close enough",
                   r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10T\ln|Q|}{n\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
                   log_promise, setting.log_error, "accuracy", _error_remedies(setting)),
@@ -260,7 +271,7 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
 
 
 def _error_remedies(setting: _Setting) -> tuple[Remedy, ...]:
-    """The bound falls with n·ε and with nothing else; below 2√(ln|D|/T) it does not get at a fixed or limited T."""
+    """The bound falls with n·ε, and at the best T; below 2√(ln|D|/T) it does not get at a fixed or limited T."""
     log_epsilon, wanted = math.log(setting.epsilon), math.log(setting.promise)
     accuracy = threshold("accuracy", "at_least", setting.log_error - math.log(8), wanted - math.log(8))
 
@@ -274,7 +285,7 @@ def _error_remedies(setting: _Setting) -> tuple[Remedy, ...]:
             Remedy("n", "at_least", None, setting.log_n, integer=True, reason=reason),
             Remedy("epsilon", "at_least", None, log_epsilon, reason=reason),
             accuracy,
-            *_more_rounds(setting),
+            *_other_rounds(setting),
         )
     while high - low > 1e-12 * max(1.0, abs(high)):
         middle = (low + high) / 2
@@ -283,24 +294,30 @@ def _error_remedies(setting: _Setting) -> tuple[Remedy, ...]:
         whole_threshold("n", "at_least", high - log_epsilon, setting.log_n),
         threshold("epsilon", "at_least", high - setting.log_n, log_epsilon),
         accuracy,
-        *_more_rounds(setting),
+        *_other_rounds(setting),
     )
 
 
-def _more_rounds(setting: _Setting) -> tuple[Remedy, ...]:
-    """The γ that allows as many rounds as the bound needs, where it allows too few and there are as many."""
-    if not setting.is_capped or setting.queries < 3:  # at γ = 1 nothing is promised
+def _other_rounds(setting: _Setting) -> tuple[Remedy, ...]:
+    """Where the bound is too large at a given T, the nearest T that is enough; at the best T that γ allows, the γ that
+    allows as many rounds as the bound needs. Nothing where no T < |Q|/2 is enough."""
+    missed = setting.rounds is not None and setting.log_error > math.log(setting.promise)
+    if not (missed or setting.is_capped) or setting.queries < 3:  # at γ = 1 nothing is promised
         return ()
 
-    def error(rounds: int) -> float:
-        return replace(setting, rounds=rounds).log_error
+    def enough(rounds: int) -> bool:
+        return replace(setting, rounds=rounds).log_error <= math.log(setting.promise)
 
-    every = (setting.queries - 1) // 2
-    few, many = 1, best_rounds(setting.rows_times_epsilon, setting.log_points, setting.log_queries, most=every)
-    if error(many) > math.log(setting.promise):
+    now, every = setting.used_rounds, (setting.queries - 1) // 2
+    best = best_rounds(setting.rows_times_epsilon, setting.log_points, setting.log_queries, most=every)
+    if not enough(best):
         return ()
-    while few < many:
-        middle = (few + many) // 2
-        few, many = (few, middle) if error(middle) <= math.log(setting.promise) else (middle + 1, many)
-    log_now = math.log(setting.failure_probability)
-    return (threshold("failure_probability", "at_least", math.log(2 * many / setting.queries), log_now),)
+    near, far = best, setting.rounds or 0
+    while abs(far - near) > 1:
+        middle = (near + far) // 2
+        near, far = (middle, far) if enough(middle) else (near, middle)
+    if setting.rounds is None:
+        log_now = math.log(setting.failure_probability)
+        return (threshold("failure_probability", "at_least", math.log(2 * near / setting.queries), log_now),)
+    side: Side = "at_least" if best > now else "at_most"
+    return (Remedy("rounds", side, math.log(near), math.log(now), integer=True),)

@@ -49,6 +49,15 @@ def test_the_card_says_whether_a_smaller_error_was_asked_for_or_one_that_says_no
         assert headline.sentence.endswith(f"is so close, but {words}.")
 
 
+@pytest.mark.parametrize(("rounds", "number"), [(800, "± 0.323"), (869, "± 0.31"), (870, "no promise"), (900, "no promise")])
+def test_the_card_says_that_the_bound_is_less_likely_than_was_asked_for_or_never_true(rounds: int, number: str) -> None:
+    """1,740 cells."""
+    headline = verdict(DatasetStatistics(30, 10**9, 0.3), accuracy=0.12, rounds=rounds).headline
+    assert (headline.number, headline.level) == (number, "open")
+    words = "but a higher probability was asked for." if rounds < 870 else f"after {rounds} rounds the bound on a cell's "
+    assert words in headline.sentence
+
+
 def test_tables_of_categories_are_counted_by_their_cells() -> None:
     sizes = CAR.sizes
     assert sizes is not None
@@ -113,13 +122,40 @@ def test_no_failure_probability_is_named_at_which_the_theorem_promises_nothing(p
     assert named == [pytest.approx(gamma) for gamma in enough[:1]]
 
 
+@pytest.mark.parametrize("failure_probability", [0.125, 0.3])
+@pytest.mark.parametrize(("n", "accuracy"), [(10**9, 0.12), (2_000, 0.12), (1_000, 0.12), (10**9, 0.05), (10**9, 0.01)])
+@pytest.mark.parametrize("rounds", [1, 20, 40, 100, 200])
+def test_other_rounds_are_offered_where_they_are_enough(
+    n: int, accuracy: float, failure_probability: float, rounds: int
+) -> None:
+    """By brute force over all T with 2T/|Q| < 1."""
+    cells, points, asked = 180, 10 * math.log(2), {"accuracy": accuracy, "failure_probability": failure_probability}
+    found = verdict(DatasetStatistics(10, n, 0.3), degree=2, rounds=rounds, **asked)
+    likely = [t for t in range(1, 90) if 2 * t / cells <= failure_probability]
+    close = [t for t in range(1, 90) if 2 * math.sqrt(points / t) + 10 * t * math.log(cells) / n <= 8 * accuracy]
+    assert found["success"].remedy("rounds").value == likely[-1]
+    remedy = found["error"].remedy("rounds")
+    nearest = min(close, key=lambda t: abs(t - rounds), default=None)
+    assert (remedy and remedy.value) == (None if found["error"].holds else nearest)
+    assert remedy is None or remedy.side == ("at_least" if remedy.value > rounds else "at_most")
+    if not found.holds and set(likely) & set(close):
+        assert found.change is not None
+
+
+def test_fewer_rounds_are_the_change_that_is_enough() -> None:
+    found = verdict(DatasetStatistics(30, 10**9, 0.3), accuracy=0.12, rounds=900)
+    assert str(found.change) == "rounds ≤ 108"
+    assert verdict(DatasetStatistics(30, 10**9, 0.3), accuracy=0.12, rounds=108).holds
+    assert not verdict(DatasetStatistics(30, 10**9, 0.3), accuracy=0.12, rounds=109).holds
+
+
 def test_no_failure_probability_of_1_is_offered_or_taken() -> None:
     small = DatasetStatistics(2, 100, 0.5, sizes=(2, 2))
     found = verdict(small, degree=1, rounds=3)["success"]
     assert found.actual == pytest.approx(1.5)
-    (remedy,) = found.remedies
-    assert remedy.value is None
-    assert "promises nothing" in remedy.reason
+    likelier, fewer = found.remedies
+    assert (likelier.value, fewer.value) == (None, None)
+    assert "promises nothing" in likelier.reason
     for wrong in (0.0, 1.0, 3.0):
         with pytest.raises(ParameterError, match="failure_probability"):
             theorems.verdict(small, dpsyn.PrivacySpec(1.0), failure_probability=wrong)
