@@ -155,7 +155,7 @@ class Condition:
         if possible:
             return " or ".join(str(r) for r in possible)
         reasons = "; ".join(str(r) for r in self.remedies)
-        return f"no single value does: {reasons}" if reasons else "no value does"
+        return reasons or "no value does"
 
     def remedy(self, parameter: str) -> Remedy | None:
         """The remedy for one parameter, or None where the condition does not depend on it."""
@@ -229,7 +229,8 @@ class Verdict(Shown):
         symbols: LaTeX of a symbol in the conditions' formulas -> natural logarithm of its number, or LaTeX.
         letters: what those of the formulas stand for that mean something else on a page; a sentence, or empty.
         headline: the same in one number and one sentence.
-        change: the smallest change of one parameter that makes every condition true; None where none does or all hold.
+        change: the smallest change of one parameter that makes every condition true; None where none that has
+            remedies does, or all hold.
     """
 
     mechanism: str

@@ -142,14 +142,15 @@ def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], change
     if len(missed) == 1 or not usable:
         return f"{count}: {obstacle}. {_nothing(worst, usable)}."
     nearest = min(usable, key=lambda r: r.orders)
-    return f"{count}: {obstacle}. No single change is enough; the cheapest for this condition alone: {nearest}."
+    alone = f"the cheapest for this condition alone: {nearest}"
+    return f"{count}: {obstacle}. No single change that was tried is enough; {alone}."
 
 
 def _nothing(worst: Condition, usable: Sequence[Remedy]) -> str:
     if usable:
         nearest = min(usable, key=lambda r: r.orders)
         return f"The cheapest change for it, {nearest}, breaks another condition"
-    return "No value of a single parameter makes it true"
+    return "No single parameter that was tried makes it true"
 
 
 def contradictions(remedies: Iterable[Remedy]) -> list[str]:
@@ -166,7 +167,8 @@ def contradictions(remedies: Iterable[Remedy]) -> list[str]:
 
 
 def single_change(conditions: Sequence[Condition], evaluate: Evaluate) -> Remedy | None:
-    """The smallest change of one parameter, in orders of magnitude, that makes every condition true; None: there is none."""
+    """The smallest change of one parameter, in orders of magnitude, that makes every condition true; None: no parameter of
+    which the conditions have remedies does it alone (whole settings, such as the degree, are not tried)."""
     missed = [c for c in conditions if not c.holds]
     candidates: dict[str, Remedy] = {}
     for parameter in {r.parameter for c in missed for r in c.remedies}:

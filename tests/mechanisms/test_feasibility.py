@@ -2,13 +2,15 @@
 
 import json
 import math
-from typing import get_args
+import re
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpsyn
+from dpsyn.cli.terminal import say_verdicts
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side
 from dpsyn.mechanisms.noisy_reweighting.setting import family_of
@@ -73,6 +75,29 @@ def test_side_by_side_it_is_said_by_how_much_the_worst_condition_fails() -> None
     assert told(3.0, -0.04, -0.01) == "✗ 2 fail, narrowly"
     assert told(3.0, 0.0) == "✗ 1 fail, narrowly"
     assert told(3.0, 0.1) == "✓ all hold"
+
+
+def test_no_words_deny_a_parameter_that_was_not_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another degree, of which no condition has a remedy."""
+
+    def found(mechanism: str, stats: DatasetStatistics, **asked: Any) -> Feasibility:
+        judged = feasibility(stats, PrivacySpec(1.0), accuracy=0.12, **asked)
+        return Feasibility(stats, judged.spec, {mechanism: judged[mechanism]})
+
+    wide, narrow = DatasetStatistics(60, 10**4, 0.3, sizes=(6,) * 10), DatasetStatistics(10, 10**9, 0.3)
+    rounds = {"rounds": 35, "failure_probability": 0.05}
+    for mechanism, stats, asked, degree, other in (
+        ("noisy_reweighting", wide, {"rows": 1000}, 3, 1),
+        ("mwem", narrow, rounds, 1, 4),
+    ):
+        refused = found(mechanism, stats, degree=degree, **asked)
+        assert found(mechanism, stats, degree=other, **asked)[mechanism].holds
+        assert refused[mechanism].change is None
+        say_verdicts(refused, verbose=False)
+        said = [refused[mechanism].summary, capsys.readouterr().out, *(c.fix for c in refused[mechanism].missed)]
+        denied = re.findall(r"no (?:single|value)[^.:]*", " ".join(" ".join(said).split()), re.IGNORECASE)
+        assert denied
+        assert all("that was tried" in each for each in denied)
 
 
 def test_statistics_follow_the_data() -> None:
