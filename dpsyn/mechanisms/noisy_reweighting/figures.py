@@ -123,17 +123,20 @@ def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[F
     """
     bits = sum(1 if a.kind == "truth" else a.size for a in domain.attributes)
     walsh = walsh_dimension(bits, degree)
-    families = [
-        ("tables", contingency_cells(domain.shape, degree), float(contingency_count_l1(len(domain), degree)), 1.0),
-        ("Walsh functions", walsh, float(walsh_sum_l1(bits, min(degree, bits))), 2.0),
-        ("conjunctions", walsh, float(walsh - 1), 1.0),
-    ]
+    tables, cells = contingency_count_l1(len(domain), degree), contingency_cells(domain.shape, degree)
+    if spec.neighbouring == "add_remove":  # moves by 1 a cell of each table, and all functions
+        families = [("tables", cells, tables // 2, 1, 1.0), ("Walsh functions", walsh, walsh, 1, 2.0)]
+        families.append(("conjunctions", walsh, walsh, 1, 1.0))
+    else:
+        flipped = walsh_sum_l1(bits, min(degree, bits))
+        families = [("tables", cells, tables, 1, 1.0), ("Walsh functions", walsh, flipped, 2, 2.0)]
+        families.append(("conjunctions", walsh, walsh - 1, 1, 1.0))
     found = [FamilyNoise(PUBLISHED, walsh, 2.0 * walsh, None, math.sqrt(2) * 2 * walsh / spec.epsilon, 2.0)]
-    for name, count, l1, width in families:
-        l2 = math.sqrt(l1 * width)
+    for name, count, l1, step, width in families:
+        l2 = math.sqrt(l1 * step)
         laplace = math.sqrt(2) * l1 / spec.epsilon
         deviation = l2 / math.sqrt(2 * zcdp_rho(spec.epsilon, spec.delta)) if spec.delta > 0 else laplace
-        found.append(FamilyNoise(name, count, l1, l2, deviation, width))
+        found.append(FamilyNoise(name, count, float(l1), l2, deviation, width))
     return sorted(found, key=lambda each: each.at(1))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from dpsyn.mechanisms.noisy_reweighting.inside import (
     draw_worst_tables,
 )
 from dpsyn.mechanisms.noisy_reweighting.panels import columns_that_fit
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.table import Table
 
@@ -73,6 +74,25 @@ def test_noise_on_asia_is_what_the_theory_says() -> None:
     gaussian = noise_by_family(domain, PrivacySpec(1.0, 1e-5), degree=2)
     assert {each.family: each.l2 for each in gaussian}["Walsh functions"] == pytest.approx(2 * math.sqrt(20))
     assert [each.at(1) for each in found] == sorted(each.at(1) for each in found)
+
+
+@pytest.mark.parametrize("neighbouring", get_args(Neighbouring))
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_noise_is_what_the_mechanism_of_that_family_draws(degree: int, neighbouring: Neighbouring) -> None:
+    """Gaussian noise by zCDP, of which the exact law of the loss saves some."""
+    domain = load_sample("asia").domain
+    for delta in (0.0, 1e-5):
+        spec = PrivacySpec(1.0, delta, neighbouring)
+        found = {each.family: each for each in noise_by_family(domain, spec, degree=degree)}
+        for name, statistics in (("tables", "contingency"), ("Walsh functions", "walsh"), ("conjunctions", "conjunctions")):
+            config = dpsyn.NoisyReweighting(
+                degree=degree, statistics=statistics, noise="gaussian" if delta else "laplace", allocation="equal"
+            )
+            drawn = config.calibrate(spec, domain, n=1000)
+            own = drawn.statistics
+            assert (found[name].l1, found[name].l2) == (own.l1(neighbouring), pytest.approx(own.l2(neighbouring)))
+            saved = drawn.spreads.max() / found[name].deviation
+            assert 0.9 < saved < 1 if delta else saved == pytest.approx(1)
 
 
 @pytest.mark.parametrize("n", [1, 10, 20_000, 10**9])
