@@ -400,8 +400,8 @@ def advice(reports: Mapping[str, Report]) -> str:
         return f"No tables were measured of {listed(unknown, most=_NAMED)}: nothing is advised without them."
     found = {name: {finding.about: finding.grade for finding in conclusions(report)} for name, report in reports.items()}
     # Of those about as close as the closest the one with the best finding of tables, then with the fewest bad ones.
-    reach = ALIKE * table_error(reports[ordered[0]])
-    near = [name for name in ordered if table_error(reports[name]) < reach] or ordered[:1]
+    least = table_error(reports[ordered[0]])  # none is less than so many times an error of 0
+    near = [name for name in ordered if table_error(reports[name]) <= least or table_error(reports[name]) < ALIKE * least]
     bad = {name: sorted((_BADNESS[grade] for grade in grades.values()), reverse=True) for name, grades in found.items()}
     best = min(near, key=lambda name: (_BADNESS[found[name]["tables"]], bad[name]))
     grades, others = found[best], len(ordered) > 1

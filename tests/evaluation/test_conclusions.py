@@ -707,6 +707,11 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
             {"A": report(0.0012), "B": report(0.0014)},
             " B about as close (one run each). Nothing that was measured speaks against them",
         ),
+        ({"A": report(0.0), "B": report(0.0)}, " and B about as close (one run each). Nothing that was measured speaks"),
+        (
+            {"A": report(0.0, prediction=WORSE), "B": report(0.0)},
+            "B is about as close to the real rows as any of these in tables of two columns, and A about as close",
+        ),
         ({"A": report(0.01), "B": report(0.021)}, "A is closest to the real rows in tables of two columns. Nothing that"),
         ({"A": report({1: 0.01})}, "A is close to the real rows in tables of 1 column. Nothing that"),
         (
