@@ -109,7 +109,10 @@ def private_statistics(
     else:
         pair = draw.discrete_laplace(np.array([largest, statistics.n - largest], dtype=np.int64), scale)
         released = _of_pair(int(pair[0]), int(pair[1]), spec.epsilon, possible)
-    n, max_frequency, n_interval, interval = released
+    n, max_frequency = released[:2]
+    # What is impossible is clipped from a value and from the ends of its interval in different ways.
+    n_interval = (min(n, released[2][0]), max(n, released[2][1]))
+    interval = (min(max_frequency, released[3][0]), max(max_frequency, released[3][1]))
     return PrivateStatistics(
         p=statistics.p,
         n=n,

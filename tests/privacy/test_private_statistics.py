@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,18 @@ def test_all_that_is_released_follows_from_what_the_noise_answers(
         sources += [] if spec is REPLACE else [of_counts(7, 2), of_counts(10**5, 3000)]
         first, *others = (private_statistics(source, spec, None, domain=domain) for source in sources)
         assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("neighbouring", get_args(Neighbouring))
+@pytest.mark.parametrize(
+    "facts", [DatasetStatistics(2, 10, 1.0), DatasetStatistics(1, 2, 0.5), DatasetStatistics(6, 3, 1 / 3), of_counts(50, 3)]
+)
+def test_what_is_released_lies_in_its_own_interval(facts: DatasetStatistics, neighbouring: Neighbouring) -> None:
+    generator = np.random.default_rng(3)
+    for epsilon in (0.1, 0.3, 1.0, 4.0):
+        for found in draws(facts, PrivacySpec(epsilon, neighbouring=neighbouring), 300, generator):
+            for value, (low, high) in ((found.n, found.n_interval), (found.max_frequency, found.max_frequency_interval)):
+                assert low <= value <= high
 
 
 def test_replacing_one_row_moves_the_largest_count_by_at_most_one() -> None:
@@ -344,7 +357,7 @@ def test_where_n_is_secret_everything_follows_from_two_noisy_counts(noise: tuple
     assert found.n == n
     assert found.max_frequency == min(max(largest, 1, math.ceil(n / 3)), n) / n
     low = max(1, largest + rest - SUM_WIDTH)
-    assert found.n_interval == (low, max(low, largest + rest + SUM_WIDTH))
+    assert found.n_interval == (min(n, low), max(n, low, largest + rest + SUM_WIDTH))
 
     def share(some: int, others: int) -> float:
         return max(max(some, 1) / (max(some, 1) + max(others, 0)), 1 / 3)
