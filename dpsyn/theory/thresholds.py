@@ -56,6 +56,11 @@ def threshold(
     return Remedy(parameter, side, _safe(log_bound, side), log_current, strict=strict)
 
 
+def fewest_bits(log_max_frequency: float) -> int:
+    """The smallest p for rows of which so large a share is equal: 2^p ≥ 1/‖f‖∞."""
+    return math.ceil(-log_max_frequency / math.log(2) - 1e-9)
+
+
 def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int) -> Remedy:
     """The last p (at_most) or the first p (at_least) at which a condition that changes once holds, by bisection."""
     low, high, now = smallest, LARGEST_P, math.log(p)

@@ -100,6 +100,34 @@ def test_no_words_deny_a_parameter_that_was_not_tried(capsys: pytest.CaptureFixt
         assert all("that was tried" in each for each in denied)
 
 
+@pytest.mark.parametrize("sizes", [None, (2,) * 10, (5, 5)])
+@pytest.mark.parametrize("max_frequency", [0.001, 1 / 512, 0.3])
+@pytest.mark.parametrize("epsilon", [1.0, 2.65])
+def test_every_p_that_is_named_is_one_that_rows_can_have(
+    epsilon: float, max_frequency: float, sizes: tuple[int, ...] | None
+) -> None:
+    """By brute force over p: below the smallest, 2^p kinds of rows are too few for the largest share."""
+    spec = PrivacySpec(epsilon)
+    least = next(p for p in range(1, 11) if 2**p * max_frequency >= 1)
+    asked: dict[str, Any] = {"statistics": "walsh", "accuracy": 0.12, "rows": 1000, "reduced_space_size": 10**6}
+    found = feasibility(DatasetStatistics(10, 1000, max_frequency, sizes=sizes), spec, **asked)
+    of_bits = {
+        p: feasibility(DatasetStatistics(p, 1000, max_frequency), spec, **asked) for p in range(max(least, 2), 41)
+    }  # fmt: skip
+    for verdict in (found.noisy_reweighting, found.private_sampling):
+        for condition in verdict.conditions:
+            remedy = condition.remedy("p")
+            if remedy is None:
+                continue
+            holding = [p for p, judged in of_bits.items() if judged[verdict.mechanism][condition.key].holds]
+            if remedy.value is None or remedy.value > 40:
+                assert holding == ([] if (remedy.value is None) == (remedy.side == "at_most") else list(of_bits))
+            else:
+                assert remedy.value == (holding[-1] if remedy.side == "at_most" else holding[0])
+        change = verdict.change
+        assert change is None or change.parameter != "p" or of_bits[round(change.value or 0)][verdict.mechanism].holds
+
+
 def test_statistics_follow_the_data() -> None:
     assert family_of(ASIA, 2).name == "walsh"
     assert family_of(CAR, 2).name == "contingency"

@@ -1,5 +1,6 @@
 """Conditions as plain data: rounding, slack, text."""
 
+import contextlib
 import json
 import math
 from typing import Any
@@ -8,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsyn.errors import ParameterError
+from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.logarithms import LN10, Side, at_most, exp_of, format_log, log_of
-from dpsyn.theory.thresholds import contradictions, p_threshold, single_change, whole
+from dpsyn.theory.thresholds import contradictions, fewest_bits, p_threshold, single_change, whole
 
 
 def condition(actual: float, required: float, relation: str = "<=", **more: object) -> Condition:
@@ -125,6 +128,16 @@ def test_bisection_says_when_nothing_does() -> None:
     assert never.value is None
     assert "p = 2" in str(never)
     assert p_threshold("at_least", lambda _: False, p=5, smallest=2).value is None
+
+
+@pytest.mark.parametrize("kinds", [*range(1, 70), 1000, 1024, *(2**k + j for k in (29, 31, 40) for j in (-1, 0, 1))])
+def test_the_fewest_bits_are_those_that_statistics_take(kinds: int) -> None:
+    def taken(p: int) -> bool:
+        with contextlib.suppress(ParameterError):
+            return bool(DatasetStatistics(p, kinds, 1 / kinds))
+        return False
+
+    assert max(1, fewest_bits(-math.log(kinds))) == next(filter(taken, range(1, 50)))
 
 
 def test_remedies_of_one_of_two() -> None:

@@ -103,7 +103,8 @@ class ReweightingSetting:
         log_rows: ln k.
         log_m: ln m; None takes the smallest m that Theorem 2.3 allows.
         log_condition_number: ln of K >= κ(ν‖μ).
-        doubles_with_p: K is the bound N·‖f_n‖∞, in which N doubles with p, with ‖f_n‖∞ as it is.
+        doubles_with_p: K is the bound N·‖f_n‖∞, in which N is 2^p where there are p bits.
+        log_max_frequency: ln ‖f_n‖∞, which stays as it is where p changes, and which fewer bits must allow.
         noise: ``"laplace"`` (the paper's) or ``"gaussian"``.
         corrected: exact sensitivities and Hoeffding, or the theorems as published.
         n_is_public: the mechanism divides by n; under add/remove neighbours n is a secret.
@@ -119,6 +120,7 @@ class ReweightingSetting:
     log_m: float | None = None
     log_condition_number: float = 0.0
     doubles_with_p: bool = False
+    log_max_frequency: float = 0.0
     noise: Noise = "laplace"
     corrected: bool = True
     n_is_public: bool = True
@@ -276,6 +278,7 @@ def reweighting_setting(
         log_m=None if reduced_space_size is None else math.log(reduced_space_size),
         log_condition_number=bound if condition_number is None else math.log(condition_number),
         doubles_with_p=condition_number is None,
+        log_max_frequency=math.log(stats.max_frequency),
         noise=noise,
         n_is_public=spec.neighbouring == "replace_one",
     )

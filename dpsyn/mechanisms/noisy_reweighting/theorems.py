@@ -28,7 +28,7 @@ from dpsyn.privacy.zcdp import zcdp_epsilon
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy, Verdict, judging
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
-from dpsyn.theory.thresholds import p_threshold, single_change, summarise, threshold, whole_threshold
+from dpsyn.theory.thresholds import fewest_bits, p_threshold, single_change, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
 _Sides = Callable[[ReweightingSetting], tuple[float, float]]
@@ -117,7 +117,8 @@ def _at_least(
     p, degree = setting.family.columns, setting.family.degree
     # Beyond d = 2 the exact sensitivity of Walsh functions takes too long at millions of bits.
     if setting.family.name == "walsh" and exponents and (key != "n_noise" or degree <= 2):
-        remedies.append(p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=p, smallest=degree))
+        smallest = max(degree, fewest_bits(setting.log_max_frequency))
+        remedies.append(p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=p, smallest=smallest))
     return Condition(key, label, formula, source, ">=", required, actual, "accuracy", tuple(remedies))
 
 
@@ -164,8 +165,7 @@ def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> Re
         p = round(exp_of(log_value))
         change = {"family": walsh_family(p, setting.family.degree)}
         if setting.doubles_with_p:
-            more = (p - setting.family.columns) * LN2
-            change["log_condition_number"] = max(0.0, setting.log_condition_number + more)
+            change["log_condition_number"] = max(0.0, p * LN2 + setting.log_max_frequency)
     else:
         change = {parameter: nearest_float(log_value)}
     return replace(setting, **change)

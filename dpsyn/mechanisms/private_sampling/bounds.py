@@ -22,7 +22,7 @@ from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Group, Relation, Remedy
 from dpsyn.theory.logarithms import LOG_TINY, Side, at_most, exp_of, log_of, nearest_float
-from dpsyn.theory.thresholds import LARGEST_P, monotone_root, p_threshold, threshold, whole_threshold
+from dpsyn.theory.thresholds import LARGEST_P, fewest_bits, monotone_root, p_threshold, threshold, whole_threshold
 
 LN2 = math.log(2)
 _FURTHEST = 1e9
@@ -317,7 +317,7 @@ class Bound:
             "at_least" if rises else "at_most",
             lambda p: self.holds(logs._replace(p=p)),
             p=logs.p,
-            smallest=logs.degree,
+            smallest=max(logs.degree, fewest_bits(logs.max_frequency)),
         )
 
 

@@ -67,7 +67,8 @@ def allowed_values(setting: PrivateSamplingSetting, parameter: str) -> list[floa
         "failure_probability": (-20.0, math.log(0.25 * (1 - 2 ** (-setting.p / 2))) - 1e-9),
     }
     if parameter == "p":
-        return [math.log(p) for p in (setting.degree, 10, 100, 1000)]
+        fewest = max(setting.degree, math.ceil(-setting.log_max_frequency / LN2))
+        return [math.log(p) for p in (fewest, 10, 100, 1000) if p >= fewest]
     low, high = ends[parameter]
     return [float(x) for x in np.linspace(low, high, 5)]
 
