@@ -72,8 +72,7 @@ def _take_places(beside: Mapping[Path, Path]) -> None:
         for real, other in others:
             other.replace(real)
     except BaseException:
-        kept = aside.items() if part.exists() else ((real, other) for real, other in others)
-        for real, whole in kept:
+        for real, whole in aside.items() if part.exists() else others:
             with suppress(FileNotFoundError):
                 whole.replace(real)
         raise

@@ -109,10 +109,10 @@ def private_statistics(
     else:
         pair = draw.discrete_laplace(np.array([largest, statistics.n - largest], dtype=np.int64), scale)
         released = _of_pair(int(pair[0]), int(pair[1]), spec.epsilon, possible)
-    n, max_frequency = released[:2]
+    n, max_frequency, n_interval, interval = released
     # What is impossible is clipped from a value and from the ends of its interval in different ways.
-    n_interval = (min(n, released[2][0]), max(n, released[2][1]))
-    interval = (min(max_frequency, released[3][0]), max(max_frequency, released[3][1]))
+    n_interval = (min(n, n_interval[0]), max(n, n_interval[1]))
+    interval = (min(max_frequency, interval[0]), max(max_frequency, interval[1]))
     return PrivateStatistics(
         p=statistics.p,
         n=n,

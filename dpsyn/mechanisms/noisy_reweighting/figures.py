@@ -124,15 +124,13 @@ def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[F
     bits = sum(1 if a.kind == "truth" else a.size for a in domain.attributes)
     walsh = walsh_dimension(bits, degree)
     tables, cells = contingency_count_l1(len(domain), degree), contingency_cells(domain.shape, degree)
+    families = [("tables", cells, 1.0), ("Walsh functions", walsh, 2.0), ("conjunctions", walsh, 1.0)]
     if spec.neighbouring == "add_remove":  # moves by 1 a cell of each table, and all functions
-        families = [("tables", cells, tables // 2, 1, 1.0), ("Walsh functions", walsh, walsh, 1, 2.0)]
-        families.append(("conjunctions", walsh, walsh, 1, 1.0))
+        moved = [(tables // 2, 1), (walsh, 1), (walsh, 1)]
     else:
-        flipped = walsh_sum_l1(bits, min(degree, bits))
-        families = [("tables", cells, tables, 1, 1.0), ("Walsh functions", walsh, flipped, 2, 2.0)]
-        families.append(("conjunctions", walsh, walsh - 1, 1, 1.0))
+        moved = [(tables, 1), (walsh_sum_l1(bits, min(degree, bits)), 2), (walsh - 1, 1)]
     found = [FamilyNoise(PUBLISHED, walsh, 2.0 * walsh, None, math.sqrt(2) * 2 * walsh / spec.epsilon, 2.0)]
-    for name, count, l1, step, width in families:
+    for (name, count, width), (l1, step) in zip(families, moved, strict=True):
         l2 = math.sqrt(l1 * step)
         laplace = math.sqrt(2) * l1 / spec.epsilon
         deviation = l2 / math.sqrt(2 * zcdp_rho(spec.epsilon, spec.delta)) if spec.delta > 0 else laplace

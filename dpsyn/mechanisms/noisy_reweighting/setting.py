@@ -219,9 +219,9 @@ class ReweightingSetting:
         return exp_of(self.log_smallest_accuracy)
 
 
-def log_condition_number_bound(max_frequency: float, log_points: float) -> float:
+def log_condition_number_bound(log_max_frequency: float, log_points: float) -> float:
     """ln of N·‖f‖∞ >= κ for a uniform measure on N points: κ = N Σ f(x)² <= N·‖f‖∞ Σ f(x)."""
-    return max(0.0, log_points + math.log(max_frequency))
+    return max(0.0, log_points + log_max_frequency)
 
 
 def reweighting_setting(
@@ -266,7 +266,8 @@ def reweighting_setting(
     if condition_number is not None and not 1 <= condition_number < math.inf:
         raise ParameterError("condition_number", condition_number, "a finite number >= 1")
     log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
-    bound = log_condition_number_bound(stats.max_frequency, log_points)
+    log_max_frequency = math.log(stats.max_frequency)
+    bound = log_condition_number_bound(log_max_frequency, log_points)
     return ReweightingSetting(
         family=family_of(stats, degree, statistics),
         log_n=math.log(stats.n),
@@ -278,7 +279,7 @@ def reweighting_setting(
         log_m=None if reduced_space_size is None else math.log(reduced_space_size),
         log_condition_number=bound if condition_number is None else math.log(condition_number),
         doubles_with_p=condition_number is None,
-        log_max_frequency=math.log(stats.max_frequency),
+        log_max_frequency=log_max_frequency,
         noise=noise,
         n_is_public=spec.neighbouring == "replace_one",
     )
@@ -346,7 +347,7 @@ def condition_number_table(stats: DatasetStatistics, codes: Codes | None = None)
     if stats.sizes is not None:
         uniform["uniform on valid rows"] = math.log(math.prod(stats.sizes))
     rows = [
-        ConditionNumberRow(measure, log_condition_number_bound(stats.max_frequency, log_points), "bound")
+        ConditionNumberRow(measure, log_condition_number_bound(math.log(stats.max_frequency), log_points), "bound")
         for measure, log_points in uniform.items()
     ]
     if stats.sizes is None or codes is None:

@@ -19,6 +19,7 @@ from dpsyn.errors import InputError
 from dpsyn.mechanisms.noisy_reweighting.setting import (
     LN2,
     ReweightingSetting,
+    log_condition_number_bound,
     reweighting_setting,
     walsh_family,
 )
@@ -165,7 +166,7 @@ def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> Re
         p = round(exp_of(log_value))
         change = {"family": walsh_family(p, setting.family.degree)}
         if setting.doubles_with_p:
-            change["log_condition_number"] = max(0.0, p * LN2 + setting.log_max_frequency)
+            change["log_condition_number"] = log_condition_number_bound(setting.log_max_frequency, p * LN2)
     else:
         change = {parameter: nearest_float(log_value)}
     return replace(setting, **change)
