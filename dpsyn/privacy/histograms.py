@@ -44,6 +44,9 @@ _GRAINS = 400
 _LEAST, _LEAST_SHARE, _TOO_FEW = 2.0, 0.3, -1e9
 """A bin holds so many deviations of the noise, or this share of what bins hold on average, or counts as so bad: rows that
 noise adds to a far bin, which has few, move the mean."""
+_LOUD, _CROWDED = 0.25, 0.6
+"""Deviation of the noise, in rows of a bin on average, from which it would choose the bins; unless one of the domain's holds
+more than this share of the rows, which is to be told apart all the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,11 @@ class Bins:
     def between(cls, histogram: Histogram, parts: Parts, edges: Floats) -> Bins:
         """The bins between these edges."""
         return cls(histogram, edges, parts.cut(edges[1:-1]))
+
+    def by_chance(self, deviation: float) -> bool:
+        """Whether noise of this deviation, and not the rows, would choose other bins than these, which are equally wide."""
+        rows = self.parts.between(self.edges)[0]
+        return bool(deviation > _LOUD * rows.mean() and rows.max() <= _CROWDED * rows.sum())
 
     def codes(self, values: Floats) -> npt.NDArray[np.int32]:
         """The bin of every value, shape (n,); one past the last bin where it is NaN."""
@@ -223,7 +231,7 @@ class Histograms:
         return np.concatenate(counted).astype(np.int64)
 
     def learn(self, table: AnyTable, released: Released, deviation: float, rows: int | None) -> Encoding:
-        """Grow every tree, and choose bins by them.
+        """Grow every tree, and choose bins by them; where noise alone would choose, they are those of the domain.
 
         Args:
             table: the rows.
@@ -236,11 +244,9 @@ class Histograms:
             known = None if column.attribute.missing else rows
             levels = column.grown(_counted(column, table), released, deviation)
             parts = column.parts(levels, known, deviation)
-            bins[column.position] = (
-                Bins.between(column, parts, column.attribute.unit_edges)
-                if self.fixed_bins
-                else Bins.of(column, parts, deviation)
-            )
+            bins[column.position] = Bins.between(column, parts, column.attribute.unit_edges)
+            if not self.fixed_bins and not bins[column.position].by_chance(deviation):
+                bins[column.position] = Bins.of(column, parts, deviation)
         return Encoding(self.domain, bins, deviation)
 
 

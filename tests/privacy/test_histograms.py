@@ -324,6 +324,19 @@ def test_there_are_as_many_bins_as_asked_for(attribute):
             assert (bins.edges[0], bins.edges[-1]) == (-1, 1)
 
 
+def test_noise_alone_chooses_no_bins() -> None:
+    """Ten bins of a thousand rows: noise of 25 rows is a quarter of a bin on average; 600 rows in one bin stand out."""
+    random = np.random.default_rng(4)
+    attribute = Attribute("x", "numeric", lower=-5, upper=5, bins=10)
+    spread, few, many = (np.where(np.arange(1000) < held, 0.3, random.uniform(-5, 5, 1000)) for held in (0, 480, 700))
+    cases = ((spread, 20.0, True), (spread, 30.0, False), (few, 30.0, False), (many, 30.0, True), (spread, 0.0, True))
+    for values, deviation, chosen in cases:
+        bins = learn(table_of(attribute, values), deviation, 1000).bins[0]
+        assert (bins.edges.tolist() != attribute.unit_edges.tolist()) is chosen
+    rows = learn(table_of(attribute, few), 30.0, 1000).decode(np.full((100, 1), 5, np.int32), np.random.default_rng(0))["x"]
+    assert (rows.between(0.29, 0.31)).mean() > 0.7  # what is drawn inside a bin follows the rows all the same
+
+
 @pytest.mark.parametrize("rows", [np.zeros(12), np.eye(12)[3] * 50])
 def test_with_next_to_nothing_known_there_are_as_many_bins_all_the_same(rows):
     column = tree(Attribute("x", "numeric", lower=0, upper=11, bins=5, integer=True))
