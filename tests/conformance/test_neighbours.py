@@ -6,6 +6,7 @@ adds up. Questions, answers and rows must not depend on the rows otherwise, so t
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -70,6 +71,13 @@ def frame_of(values: dict[str, list[Any]]) -> pd.DataFrame:
     return pd.DataFrame([every[at] for at in (0, 0, 1, 3, 6, len(every) - 1)], columns=list(values))
 
 
+@cache
+def near(bits: bool, neighbouring: str) -> list[dpsyn.Table]:
+    """All neighbours of the table of bits, or of the mixed one."""
+    values = BITS if bits else MIXED
+    return [table_of(frame) for frame in neighbours(frame_of(values), values, neighbouring)]
+
+
 def part_spent(mechanism: OnCategories, calls: list[Call], found: list[Call]) -> float:
     """The part of what was asked for that the answers to two tables tell apart at most."""
     spec, cost = mechanism.spec, spent(calls, found)
@@ -107,8 +115,7 @@ def test_no_neighbour_costs_more_than_was_asked_for(
     assert isinstance(mechanism, OnCategories)
     calls, rows = run(mechanism, table)
     worst = 0.0
-    for other in neighbours(table.frame, values, neighbouring):
-        theirs = table_of(other)
+    for theirs in near(values is BITS, neighbouring):
         # Under add_remove n is a secret, of which calibration must know nothing.
         found, same = run(config.calibrate(spec, theirs.domain, theirs.n), theirs)
         pd.testing.assert_frame_equal(rows, same)
@@ -133,8 +140,7 @@ def test_noise_grows_without_an_end_as_epsilon_shrinks(
     assert isinstance(mechanism, OnCategories)
     calls, _ = run(mechanism, table)
     assert calls
-    others = neighbours(table.frame, BITS, "replace_one")
-    worst = max(part_spent(mechanism, calls, run(mechanism, table_of(other))[0]) for other in others)
+    worst = max(part_spent(mechanism, calls, run(mechanism, other)[0]) for other in near(True, "replace_one"))
     assert TIGHT < worst <= 1
 
 
@@ -164,6 +170,7 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
     pd.testing.assert_frame_equal(made[0], made[2])
 
 
+@cache
 def special_tables(neighbouring: str) -> list[dpsyn.Table]:
     """Beside a column of one value nothing is off, all is alike, all depends, some do, or some columns have one value, too.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -185,6 +186,7 @@ UNUSUAL: dict[str, tuple[dpsyn.Domain, list[Variant]]] = {
 ROWS = 64
 
 
+@cache
 def tables_far_and_near(domain: dpsyn.Domain, neighbouring: str) -> tuple[list[dpsyn.Table], list[tuple[int, int]]]:
     """Tables of which all must be answered alike, and which of them are neighbours; of a secret n one is large."""
     random = np.random.default_rng(0)

@@ -11,7 +11,6 @@ from scipy.special import softmax
 import dpsyn
 from dpsyn.mechanisms import audit as module
 from dpsyn.mechanisms.audit import CALIBRATED, HALVED, audit_answers, small_tables, trials
-from dpsyn.mechanisms.dual_query import mechanism as dual_query
 from dpsyn.mechanisms.independent import Independent, IndependentMechanism
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.audit import log_ratio
@@ -36,9 +35,6 @@ PART = 0.4
 def _quick_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits and rows are post-processing, and take most of the time."""
     remember_fits(monkeypatch)
-    monkeypatch.setattr(
-        dual_query, "best_response", lambda sizes, at, wanted, weights, random, limit: random.integers(sizes)
-    )
 
 
 def spec(neighbouring: str) -> dpsyn.PrivacySpec:
