@@ -65,7 +65,7 @@ class NoiseSource:
             noise = self.generator.geometric(success, values.shape) - self.generator.geometric(success, values.shape)
             return values + noise
         dp, domain = _opendp()
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+        measurement = dp.measurements.make_laplace(domain, dp.metrics.l1_distance(T="i64"), scale=scale)
         return _through(measurement, values)
 
     def discrete_gaussian(self, values: Integers, scale: float) -> Integers:
@@ -81,7 +81,7 @@ class NoiseSource:
         if self.seeded:
             return values + _discrete_gaussian(self.generator, scale, values.size).reshape(values.shape)
         dp, domain = _opendp()
-        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+        measurement = dp.measurements.make_gaussian(domain, dp.metrics.l2_distance(T="f64"), scale=scale)
         return _through(measurement, values)
 
     def gaussian(self, values: Floats, scale: float) -> Floats:
@@ -121,8 +121,8 @@ class NoiseSource:
             return int(np.argmax(scores / scale + self.generator.gumbel(size=scores.shape)))
         dp, domain = _opendp()
         # Asked for this measure, OpenDP adds Gumbel noise, which makes the noisy maximum the exponential mechanism.
-        measure = dp.zero_concentrated_divergence()
-        choose = dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=scale)
+        measure = dp.measures.zero_concentrated_divergence()
+        choose = dp.measurements.make_noisy_max(domain, dp.metrics.linf_distance(T="i64"), measure, scale=scale)
         return int(choose([min(max(int(score), -_LARGEST), _LARGEST) for score in scores]))
 
     def exponential_choices(self, scores: Integers, scale: int, count: int) -> Integers:
@@ -179,10 +179,12 @@ def _scale(scale: float, most: float = math.inf) -> float:
 
 
 def _opendp() -> tuple[Any, Any]:
-    import opendp.prelude as dp
+    # Not its prelude, which imports scikit-learn.
+    import opendp
+    from opendp import domains, measurements, measures, metrics, mod  # noqa: F401
 
-    dp.enable_features("contrib")
-    return dp, dp.vector_domain(dp.atom_domain(T="i64"))
+    mod.enable_features("contrib")
+    return opendp, domains.vector_domain(domains.atom_domain(T="i64"))
 
 
 def _through(measurement: Any, values: Integers) -> Integers:
