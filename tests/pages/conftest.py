@@ -13,9 +13,13 @@ import streamlit as st
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from dpsyn.app import road
+from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.kit.local import SWITCH
+from dpsyn.mechanisms.dp_cda.accounting import functions
+from dpsyn.privacy.mixing import exact
 from tests.pages.forked import fork_jobs
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +30,30 @@ def packages_are_searched_once() -> Iterator[None]:
     """For every new visitor AppTest searches all installed packages for components: half of the time of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def scripts_are_waited_for() -> Iterator[None]:
+    """AppTest asks every millisecond whether a page has ended, and each time it takes the interpreter from it."""
+    stopped = LocalScriptRunner.script_stopped
+
+    def wait(runner: LocalScriptRunner) -> bool:
+        assert runner._script_thread is not None
+        runner._script_thread.join(1.0)
+        return stopped(runner)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalScriptRunner, "script_stopped", wait)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def noise_is_calibrated_once() -> Iterator[None]:
+    """Every new visitor calibrates DP-CDA anew, and with the same settings as the one before."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((exact, "calibrated_multiplier"), (functions, "rdp_epsilon")):
+            patch.setattr(module, name, cache(getattr(module, name)))
         yield
 
 
@@ -63,8 +91,9 @@ _MEASURE = road.measure
 
 @pytest.fixture
 def score_cards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are measured after every run, as in the app."""
+    """Rows are measured after every run, as in the app, but by one model of the two."""
     monkeypatch.setattr(road, "measure", _MEASURE)
+    monkeypatch.setattr(road, "DEFAULT_MODELS", DEFAULT_MODELS[:1])
 
 
 @pytest.fixture(scope="session")
