@@ -16,56 +16,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dpsyn.errors import DataError, ParameterError
+from dpsyn.errors import DataError
 from dpsyn.kit import jobs, worker
-
-
-def answer(progress, value):
-    progress("thinking", 0.5)
-    print("a library that prints must not spoil the result")  # noqa: T201
-    return value * 2
-
-
-def refuse(progress):
-    raise ParameterError("rows", 0, "at least 1")
-
-
-def crash(progress):
-    raise RuntimeError("boom")
-
-
-def linger(progress):
-    progress("lingering", 0.25)
-    time.sleep(600)
-
-
-def vanish(progress):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def hand_out_and_vanish(progress):
-    worker.hand_out({"number": 1})
-    worker.hand_out({"number": 2})
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def wait_until_paused_and_back(progress):
-    while not worker.paused():
-        time.sleep(0.02)
-    worker.hand_out("paused")
-    while worker.paused():
-        time.sleep(0.02)
-    return "back"
-
-
-def have_a_child(progress):
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    worker.hand_out(child.pid)
-    child.wait()
+from tests.kit import tasks
 
 
 def start(function, **arguments):
-    return jobs.start(f"{__name__}:{function.__name__}", label="test", **arguments)
+    return jobs.start(f"{function.__module__}:{function.__name__}", label="test", **arguments)
 
 
 def wait_for(condition, seconds=30.0):
@@ -76,7 +33,7 @@ def wait_for(condition, seconds=30.0):
 
 
 def test_a_value_comes_back_with_its_progress():
-    job = start(answer, value=21)
+    job = start(tasks.answer, value=21)
     wait_for(lambda: not job.running)
     assert job.progress() == ("thinking", 0.5)
     outcome = job.outcome()
@@ -84,36 +41,20 @@ def test_a_value_comes_back_with_its_progress():
 
 
 def test_our_own_errors_come_back_as_their_message():
-    outcome = start(refuse).outcome()
+    outcome = start(tasks.refuse).outcome()
     assert outcome.error == "rows = 0 is not possible: at least 1"
     assert outcome.details is None
 
 
 def test_an_unforeseen_error_is_a_message_with_details_apart():
-    outcome = start(crash).outcome()
+    outcome = start(tasks.crash).outcome()
     mark = re.search(r"identifier (\w+)", outcome.error)[1]
     assert outcome.details.startswith(f"identifier {mark}: RuntimeError")
     assert "in crash" in outcome.details
     assert "boom" not in outcome.error + outcome.details
 
 
-def fill_the_disk(progress):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def lose_a_file(progress):
-    raise FileNotFoundError(errno.ENOENT, "No such file")
-
-
-def answer_without_room(progress):
-    class Full:
-        def __reduce__(self):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    return Full()
-
-
-@pytest.mark.parametrize("task", [fill_the_disk, answer_without_room])
+@pytest.mark.parametrize("task", [tasks.fill_the_disk, tasks.answer_without_room])
 def test_without_room_for_temporary_files_a_run_says_so(task):
     outcome = start(task).outcome()
     assert outcome.error == f"The run could not go on. {worker.NO_ROOM}"
@@ -121,7 +62,7 @@ def test_without_room_for_temporary_files_a_run_says_so(task):
 
 
 def test_another_fault_of_the_system_is_an_unforeseen_one():
-    assert "did not foresee" in start(lose_a_file).outcome().error
+    assert "did not foresee" in start(tasks.lose_a_file).outcome().error
 
 
 @pytest.mark.parametrize("files", [0, 1])
@@ -136,20 +77,13 @@ def test_nor_is_it_begun(files, monkeypatch):
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(DataError) as caught:
-        start(answer, value=1)
+        start(tasks.answer, value=1)
     assert str(caught.value) == f"'test' was not begun (No space left on device). {worker.NO_ROOM}"
-
-
-def spill_and_linger(progress):
-    with tempfile.TemporaryDirectory(prefix="dpsyn-") as folder:
-        (Path(folder) / "rows").write_text("private")
-        worker.hand_out(folder)
-        time.sleep(600)
 
 
 @pytest.mark.parametrize("how", ["cancelled", "killed", "dropped"])
 def test_what_a_killed_job_has_spilled_goes_with_it(how):
-    job = start(spill_and_linger)
+    job = start(tasks.spill_and_linger)
     wait_for(job.records)
     (folder,) = job.records()
     assert Path(folder, "rows").exists()
@@ -167,7 +101,7 @@ def test_what_a_killed_job_has_spilled_goes_with_it(how):
 
 def test_what_a_killed_server_leaves_is_taken_away_by_its_jobs(tmp_path):
     server = subprocess.Popen(
-        [sys.executable, "-c", "from tests.kit.test_jobs import *; job = start(linger); time.sleep(600)"],
+        [sys.executable, "-c", "from tests.kit.test_jobs import *; job = start(tasks.linger); time.sleep(600)"],
         env={**os.environ, "TMPDIR": str(tmp_path)},
         cwd=Path(__file__).parents[2],
     )
@@ -180,7 +114,7 @@ def test_what_a_killed_server_leaves_is_taken_away_by_its_jobs(tmp_path):
 
 
 def test_cancel_kills_the_process():
-    job = start(linger)
+    job = start(tasks.linger)
     wait_for(lambda: job.progress()[0] == "lingering")
     assert job.running
     job.cancel()
@@ -189,13 +123,13 @@ def test_cancel_kills_the_process():
 
 
 def test_a_process_that_the_system_kills_is_reported():
-    outcome = start(vanish).outcome()
+    outcome = start(tasks.vanish).outcome()
     assert "memory" in outcome.error
 
 
 def test_nothing_with_a_name_is_left_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    job = start(answer, value=1)
+    job = start(tasks.answer, value=1)
     assert [os.listdir(tmp_path / folder) for folder in os.listdir(tmp_path)] == [[]]
     job.outcome()
     assert os.listdir(tmp_path) == []
@@ -206,14 +140,14 @@ def test_without_a_process_to_be_had_there_is_a_message(monkeypatch):
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(jobs.subprocess, "Popen", refuse)
-    job = start(answer, value=1)
+    job = start(tasks.answer, value=1)
     assert not job.running
     assert "could not be started ([Errno 12] Cannot allocate memory): try again later" in job.outcome().error
 
 
 def test_a_job_that_is_cancelled_while_it_waits_never_begins(monkeypatch):
     monkeypatch.setattr(jobs.scheduler(), "_begin", lambda: None)
-    job = start(answer, value=1)
+    job = start(tasks.answer, value=1)
     assert job.waiting
     assert job.progress() == ("waiting for its turn, you are the next", 0.0)
     job.cancel()
@@ -242,14 +176,14 @@ def first_record(job):
 
 
 def test_what_was_handed_out_survives_a_death():
-    job = start(hand_out_and_vanish)
+    job = start(tasks.hand_out_and_vanish)
     job.wait()
     assert job.records() == [{"number": 1}, {"number": 2}]
     assert job.outcome().error is not None
 
 
 def test_a_task_that_looks_can_be_paused():
-    job = start(wait_until_paused_and_back)
+    job = start(tasks.wait_until_paused_and_back)
     job.pause()
     assert first_record(job) == "paused"
     assert job.running
@@ -258,7 +192,7 @@ def test_a_task_that_looks_can_be_paused():
 
 
 def test_a_job_that_a_visit_has_dropped_ends():
-    job = start(linger)
+    job = start(tasks.linger)
     process = psutil.Process(job.process.pid)
     del job
     gc.collect()
@@ -266,16 +200,15 @@ def test_a_job_that_a_visit_has_dropped_ends():
 
 
 def test_cancelling_ends_what_the_job_has_started():
-    job = start(have_a_child)
+    job = start(tasks.have_a_child)
     child = psutil.Process(first_record(job))
     job.cancel()
     assert psutil.wait_procs([child], timeout=10)[1] == []
 
 
 def test_a_job_ends_with_the_process_that_started_it():
-    script = (
-        "from tests.kit.test_jobs import *; job = start(have_a_child); print(first_record(job), flush=True); os._exit(0)"
-    )
+    script = "from tests.kit.test_jobs import *; job = start(tasks.have_a_child); "
+    script += "print(first_record(job), flush=True); os._exit(0)"
     parent = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     pid = int(parent.stdout)
     end = time.monotonic() + 10

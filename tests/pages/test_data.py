@@ -247,7 +247,7 @@ def test_a_larger_file_that_is_no_table_leaves_the_data_as_they_were(open_page):
 
 def test_a_larger_file_waits_while_something_runs(open_page):
     app = open_page("data")
-    app.session_state["job"] = running = jobs.start("tests.kit.test_jobs:linger", label="Something")
+    app.session_state["job"] = running = jobs.start("tests.kit.tasks:linger", label="Something")
     app.file_uploader(key="upload").upload("wide.csv", b",".join([b"x"] * 400), "text/csv").run()
     assert app.session_state["job"] is running
     assert any("where something runs: wait for it, or cancel it" in e.value for e in app.error)
