@@ -29,6 +29,16 @@ def test_the_library_never_imports_streamlit():
     assert found.stdout.strip() == "False"
 
 
+def test_drawing_noise_imports_neither_scikit_learn_nor_an_optimiser():
+    code = (
+        "import sys, numpy; from dpsyn.privacy import discrete_gaussian; from dpsyn.privacy.noise import NoiseSource; "
+        "discrete_gaussian.continuous_delta(0.5, 1.0); NoiseSource(None).discrete_laplace(numpy.zeros(1, dtype=int), 1.0); "
+        "print([name for name in ('sklearn', 'scipy.optimize', 'scipy.integrate') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert found.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("name", dpsyn.__all__)
 def test_every_public_name_is_there_and_says_what_it_is(name):
     assert getattr(dpsyn, name).__doc__
