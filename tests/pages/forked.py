@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import IO, Any, NoReturn
 
@@ -96,6 +97,8 @@ class _Processes:
 
 
 def fork_jobs(patch: pytest.MonkeyPatch) -> None:
-    """From now on jobs are copies of this process."""
+    """From now on jobs are copies of this process, which imports what they import where they need it."""
+    for name in ("opendp.measurements", "scipy.optimize", "scipy.stats", "sklearn.compose", "sklearn.ensemble"):
+        import_module(name)
     patch.setattr(jobs, "subprocess", SimpleNamespace(Popen=Forked))
     patch.setattr(backend, "get_context", lambda _: _Processes())

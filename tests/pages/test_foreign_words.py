@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -84,25 +85,29 @@ def visit() -> AppTest:
     app = confirm(app)
     current: Dataset = app.session_state["dataset"]
     releases = [release(current, number, name) for number, name in ((1, current.table.name), (2, MARK))]
-    measured(app, current, releases)
+    give(app, measured(current, releases))
     app.session_state["experiments"] = [experiment(1, current), experiment(2, None)]
     return app
 
 
-def measured(app: AppTest, current: Dataset, releases: list[MadeRelease]) -> None:
-    """Give the visit releases, the first of which is measured beside these data."""
+def give(app: AppTest, contents: dict[str, Any]) -> None:
+    """Put copies of these into the visit, which may add to them."""
+    for key, value in contents.items():
+        app.session_state[key] = copy(value)
+
+
+def measured(current: Dataset, releases: list[MadeRelease]) -> dict[str, Any]:
+    """What a visit holds of releases, the first of which is measured beside these data."""
     learn, held_out = current.parts
     reports = compare(
         {releases[0].label: releases[0].release.rows}, learn, holdout=held_out, target=current.target, degrees=(1, 2),
         models=("logistic regression",), progress=lambda *_: None,
     )  # fmt: skip
-    app.session_state["releases"] = releases
-    app.session_state["comparisons"] = {
-        fingerprint(learn, held_out): {
-            "reports": {1: reports[releases[0].label]}, "target": current.target,
-            "degrees": (1, 2), "models": ("logistic regression",),
-        }
+    found = {
+        "reports": {1: reports[releases[0].label]}, "target": current.target,
+        "degrees": (1, 2), "models": ("logistic regression",),
     }  # fmt: skip
+    return {"releases": releases, "comparisons": {fingerprint(learn, held_out): found}}
 
 
 def release(current: Dataset, number: int, of: str) -> MadeRelease:
@@ -210,11 +215,16 @@ FEW_AND_MANY = own(80, 2, 0), own(900, 37, 3)
 OF_SAMPLES = ("data", "domain", "cda_by_class_asia", "in_cda_x_breast_cancer_diagnosis", "nr_tables_car_2")
 
 
-def settings_in_links(current: Dataset, page: str, query: dict[str, Any]) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def few_and_many() -> list[dict[str, Any]]:
+    """What two visits hold that are alike but for the data."""
+    return [{"dataset": current} | measured(current, [release(current, 1, current.table.name)]) for current in FEW_AND_MANY]
+
+
+def settings_in_links(contents: dict[str, Any], page: str, query: dict[str, Any]) -> dict[str, Any]:
     """What a page could say of its settings in a link: keys, and what is chosen at first and can be chosen."""
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
-    app.session_state["dataset"] = current
-    measured(app, current, [release(current, 1, current.table.name)])
+    give(app, contents)
     app.query_params.update({name: said for name, said in query.items() if name not in OF_SAMPLES} | {"data": "own"})
     app.switch_page(f"{page}.py").run()
     assert not app.exception, app.exception
@@ -225,8 +235,10 @@ def settings_in_links(current: Dataset, page: str, query: dict[str, Any]) -> dic
 
 
 @pytest.mark.parametrize("name", OF_LINKS)
-def test_no_setting_in_a_link_tells_how_many_rows_columns_or_categories_there_are(name: str) -> None:
-    few, many = (settings_in_links(current, *OF_LINKS[name]) for current in FEW_AND_MANY)
+def test_no_setting_in_a_link_tells_how_many_rows_columns_or_categories_there_are(
+    few_and_many: list[dict[str, Any]], name: str
+) -> None:
+    few, many = (settings_in_links(contents, *OF_LINKS[name]) for contents in few_and_many)
     assert few == many
 
 
@@ -234,7 +246,7 @@ def test_a_column_of_ones_own_is_not_in_the_link_of_the_bundled_data_that_are_op
     app = at("data")
     for current, column in ((FEW_AND_MANY[1], "yes1"), (bundled("car"), "buying")):
         app.session_state["dataset"] = current
-        measured(app, current, [release(current, 1, current.table.name)])
+        give(app, measured(current, [release(current, 1, current.table.name)]))
         app.switch_page("comparison.py").run()
         assert not app.exception, app.exception
         assert "yes1" not in str(dict(app.query_params))

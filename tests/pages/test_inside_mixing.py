@@ -171,7 +171,7 @@ def test_fewer_rows_than_classes_and_nothing_to_mix_are_said(open_page):
 
 
 def test_settings_at_their_ends(open_page):
-    app = at(open_page, "digits")
+    app = at(open_page, "breast_cancer")
     for epsilon, delta, variant in ((0.001, 1e-12, "fixed_size"), (1000.0, 0.01, "poisson"), (0.1, 1e-12, "fixed_size")):
         app.select_slider(key="epsilon").set_value(epsilon)
         app.select_slider(key="delta").set_value(delta)
