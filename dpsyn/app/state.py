@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -320,10 +321,12 @@ def runs_elsewhere(experiment: Experiment) -> bool:
 def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatistics] = ()) -> str:
     """What publishing all these releases and private statistics together would cost, one sentence a dataset."""
     sentences = []
-    for name in dict.fromkeys([*(made.dataset for made in releases), *(found.name for found in drawn)]):
+    groups = _of_the_same_rows(releases, dict.fromkeys([*(m.dataset for m in releases), *(found.name for found in drawn)]))
+    for names in groups:
+        name, same = " and ".join(names), ", the same rows," if len(names) > 1 else ""
         every = {
-            ("release", "releases"): [made.release.guarantee for made in releases if made.dataset == name],
-            ("draw of statistics", "draws of statistics"): [found.guarantee for found in drawn if found.name == name],
+            ("release", "releases"): [made.release.guarantee for made in releases if made.dataset in names],
+            ("draw of statistics", "draws of statistics"): [found.guarantee for found in drawn if found.name in names],
         }
         promised = {
             words: [claim for claim in claims if claim.status not in ("published_but_wrong", "demonstration")]
@@ -347,7 +350,22 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
         cost = f"costs {total}" if len(claims) == 1 else f"together cost {total}"
         found = {claim.status for claim in claims} | {"unconfirmed_domain" for claim in claims if claim.unconfirmed}
         conditions = [words for status, words in _CONDITIONS.items() if status in found]
-        sentences.append(f"{' and '.join(kinds)} of {name} {cost}{''.join(conditions)}")
+        sentences.append(f"{' and '.join(kinds)} of {name}{same} {cost}{''.join(conditions)}")
         if len({claim.neighbouring for claim in claims}) > 1 and delta < 1:
             sentences.append("under adding or removing one row, those made for replacing one promise nothing")
+    if len(groups) > 1:
+        sentences.append("where these are of the same people, they add up, too")
     return "Privacy adds up over what is published: " + "; ".join(sentences) + "."
+
+
+def _of_the_same_rows(releases: Sequence[MadeRelease], names: Iterable[str]) -> list[list[str]]:
+    """The names of data, in one list those that a release of each shows to be the same rows."""
+    groups = [[name] for name in names]
+    marks = dict.fromkeys((made.dataset, made.fingerprint) for made in releases if made.fingerprint)
+    for (one, mark_of_one), (other, mark_of_other) in combinations(marks, 2):
+        if is_of(mark_of_one, mark_of_other) or is_of(mark_of_other, mark_of_one):
+            first, *further = [group for group in groups if one in group or other in group]
+            for group in further:
+                first += group
+                groups.remove(group)
+    return groups

@@ -11,6 +11,7 @@ import pytest
 from dpsyn.app import state
 from dpsyn.app.state import total_claim
 from dpsyn.domain import NOT_YET_TRUE
+from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.privacy.spec import Guarantee, Status
 
 
@@ -18,8 +19,12 @@ def claim(epsilon: float = 1.0, delta: float = 0.0, neighbouring: Any = "replace
     return Guarantee(epsilon, delta, neighbouring, "a proof", **more)
 
 
+def release(guarantee: Guarantee, name: str, mark: str = "") -> Any:
+    return SimpleNamespace(dataset=name, fingerprint=mark, release=SimpleNamespace(guarantee=guarantee))
+
+
 def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
-    releases: Any = [SimpleNamespace(dataset=name, release=SimpleNamespace(guarantee=each)) for each in claims]
+    releases = [release(each, name) for each in claims]
     return total_claim(releases, drawn).removeprefix("Privacy adds up over what is published: ")
 
 
@@ -94,7 +99,27 @@ def test_private_statistics_add_to_it() -> None:
     assert said == "the one release and the 3 draws of statistics of asia together cost 1.3 under replacing one row."
     assert total(claim(), drawn=drawn, name="other") == (
         "the one release of other costs 1 under replacing one row; "
-        "the 3 draws of statistics of asia together cost 0.3 under replacing one row."
+        "the 3 draws of statistics of asia together cost 0.3 under replacing one row; "
+        "where these are of the same people, they add up, too."
+    )
+
+
+@pytest.mark.parametrize("salts", [("", "", ""), ("", "aa", ""), ("aa", "", ""), ("aa", "aa", "aa")])
+def test_the_same_rows_under_another_name_are_of_the_same_people(salts: tuple[str, ...]) -> None:
+    """A browser calls a second download of clean.csv "clean (1).csv"."""
+    rows = [("clean", "1"), ("asia", ""), ("clean (1)", "1"), ("asia", ""), ("clean (1)", "2"), ("c.csv", "2"), ("d", "")]
+    marks = {"": "", "1": "1" * 32, "2": "2" * 32}
+    salt = [salts[0], "", salts[1], "", salts[1], salts[2], ""]
+    found: Any = [
+        release(claim(2.0**i), name, salted(marks[mark], salt[i]) if salt[i] else marks[mark])
+        for i, (name, mark) in enumerate(rows)
+    ]
+    drawn: Any = [SimpleNamespace(name="c.csv", guarantee=claim(0.5))]
+    assert total_claim(found, drawn) == (
+        "Privacy adds up over what is published: the 4 releases and the one draw of statistics of clean and clean (1) and "
+        "c.csv, the same rows, together cost 53.5 under replacing one row; "
+        "the 2 releases of asia together cost 10 under replacing one row; "
+        "the one release of d costs 64 under replacing one row; where these are of the same people, they add up, too."
     )
 
 
