@@ -60,6 +60,7 @@ class Offer:
         error: mean error of tables to expect, as far as it is known before a run, and whether it may be "or more", or what
             it is caused by.
         rows: how many it makes, where rows cost budget.
+        cost: the ε of these rows, which may be less than the budget.
         seconds: about how long a run takes, where it is known.
         impossible: the library's reason, where neither a larger ε nor more memory would help; or empty.
         way: which tables these are: of two columns, or of one where there are no two.
@@ -69,6 +70,7 @@ class Offer:
     refused: str = ""
     error: tuple[float, str] | None = None
     rows: int | None = None
+    cost: float | None = None
     seconds: float | None = None
     impossible: str = ""
     way: str = "two-way"
@@ -106,6 +108,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
         name,
         error=None if error is None else error(mechanism),
         rows=None if config.fewer_rows() is None else mechanism.calibrated()["rows"],
+        cost=None if config.fewer_rows() is None else mechanism.guarantee.epsilon,
         seconds=None if seconds is None else seconds(mechanism),
     )
 
@@ -170,7 +173,8 @@ def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
         error = "known after a run" if offer.error is None else _error(offer, *offer.error)
         seconds = "seconds" if offer.seconds is None else duration(offer.seconds)
         rows = "" if offer.rows is None else f", {counted(offer.rows, 'row')}"
-        lines.append(f"| {name} | ε = {spec.epsilon:g}{rows} | {error} | {seconds} |")
+        epsilon = f"{spec.epsilon:g}" if offer.cost is None else rounded_up(offer.cost, 3)
+        lines.append(f"| {name} | ε = {epsilon}{rows} | {error} | {seconds} |")
     st.markdown("\n".join(lines))
 
 

@@ -249,6 +249,16 @@ def test_a_poor_mechanism_is_not_recommended(error: float, poor: bool, monkeypat
     assert ("recommended" in text, "best that is known" in text, "fewer columns" in text) == (not poor, poor, poor)
 
 
+def test_rows_that_cost_less_than_the_budget_stand_with_what_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = offers(table(3), dpsyn.PrivacySpec(1000.0, 1e-5))
+    said: list[str] = []
+    monkeypatch.setattr("streamlit.markdown", said.append)
+    offers_tables(found, dpsyn.PrivacySpec(1000.0, 1e-5), "")
+    (line,) = (line for line in "\n".join(said).splitlines() if "| Private sampling |" in line)
+    assert "| ε = 62.4, 30 rows |" in line  # 30 rows, each for ln 8
+    assert sum("| ε = 1000 |" in line for line in "\n".join(said).splitlines()) > 5
+
+
 def test_what_is_known_after_a_run_only_is_not_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
     text = said_of([Offer("private_sampling", refused="no"), Offer("dp_cda")], "dp_cda", monkeypatch)
     assert "known after a run" in text
