@@ -133,8 +133,8 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
     _rows(made)
     if report is not None:
         st.caption(
-            "The score card reads private rows: it is for you. It cannot tell whether a single row makes sense: read some. "
-            "Publish the rows and their record only."
+            "The score card reads private rows: it is for you. It cannot tell whether a single row makes sense: read some."
+            + (" Publish the rows and their record only." if release.guarantee.status == "proven" else "")
         )
     with st.expander("What is guaranteed", icon=":material/verified_user:", key=f"guaranteed_{made.number}"):
         widgets.guarantee_card(release.guarantee, before=False)

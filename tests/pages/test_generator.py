@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -127,18 +128,30 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     assert any("a fresh real sample of 1,296 rows by about" in c.value for c in app.caption)
     assert any(re.search(r"guessing[^.]* 0\.\d", c.value) for c in app.caption)
     assert any("**:primary[4 Rows]**" in m.value for m in app.markdown)
+    assert any("The score card reads private rows" in c.value and "Publish the rows" in c.value for c in app.caption)
     app = other_rows(app)
     assert not card(app)
     assert any("**:primary[3 Mechanism]**" in m.value for m in app.markdown)
     app.segmented_control(key="mechanism").set_value("mwem").run()
+    app.toggle(key="demo").set_value(True).run()
     app = run(app)
     assert card(app) != first
+    (said,) = (c.value for c in app.caption if "The score card reads private rows" in c.value)
+    assert "Publish" not in said  # whoever knows the seed takes the noise off
     found = last_measured(app.session_state)["reports"]
     assert list(found) == [made.number for made in app.session_state["releases"]]
     app = app.switch_page("comparison.py").run()
     said = " ".join(m.value for m in app.markdown)
     assert any(words in said for words in ("closest to the real rows", "about as close", "None of these is close"))
     assert all(made.label in said.replace("\\", "") for made in app.session_state["releases"])
+    assert not app.info
+    app.session_state["dataset"] = replace(app.session_state["dataset"], target="safety")
+    (said,) = (i.value for i in app.run().info)
+    assert said.startswith("Measured for predicting class; on the page Data safety is chosen now")
+    del found[app.session_state["releases"][0].number]
+    above = [e.value for e in app.run().main if e.type in ("info", "markdown")]
+    headline = next(i for i, value in enumerate(above) if value.startswith(":material/arrow_forward:"))
+    assert [value[:8] for value in above[headline - 2 : headline]] == ["Measured", "Noisy re"]
 
 
 def test_other_data_have_no_score_card_of_these(open_page, score_cards):

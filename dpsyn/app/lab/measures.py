@@ -121,13 +121,19 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         return
     learn = current.parts[0]
     reports: dict[str, Report] = {name: found["reports"][name] for name in ranking(found["reports"])}
+    if found["target"] != current.target:
+        st.info(
+            f"Measured for predicting {escape.markdown(found['target'] or 'no column')}; on the page Data "
+            f"{escape.markdown(current.target or 'none')} is chosen now: “Measure again” can take it.",
+            icon=":material/info:",
+        )
+    if left := [label for label in releases if label not in reports]:
+        many = f"{len(left)} releases of this data are" if len(left) > 1 else f"{escape.markdown(left[0])} is"
+        st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")
     road.conclude(reports)
     for made in (releases[label] for label in reports if label in releases):
         for sentence in told_of(made.release, made.domain):
             st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(sentence)}", icon=":material/warning:")
-    if left := [label for label in releases if label not in reports]:
-        many = f"{len(left)} releases of this data are" if len(left) > 1 else f"{escape.markdown(left[0])} is"
-        st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")
     places = colours(map(releases.get, reports))
     with st.container(border=True):
         st.caption(
