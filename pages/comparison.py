@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpsyn.app import road, state
+from dpsyn.app import address, road, state
 from dpsyn.app.lab import results
 from dpsyn.app.lab.measures import findings, measure_form
 from dpsyn.app.lab.planner import planner
@@ -35,6 +35,8 @@ workspace_bar()
 visit.offer(None)
 if what == "Releases" or not any(map(state.running_of, state.experiments())):  # which says itself how far it is
     widgets.watch_job()
+if what == "Releases":
+    address.hold_budget()
 if what == "Experiments":
     found, elsewhere = state.experiments_by_data()
     # Another key closes it: what was just started comes up to where its form was.

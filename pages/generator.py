@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road, share, state
+from dpsyn.app import address, road, share, state
 from dpsyn.app.releases import (
     csv_guard,
     diagnostics_table,
@@ -100,8 +100,8 @@ def settings() -> None:
         show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     if pressed:
-        share.keep_settings_of_run()
-        road.make(current, config.title, seed, "dpsyn.mechanisms.base:run", mechanism=mechanism, seed=seed)
+        said = share.settings_in_address()
+        road.make(current, config.title, seed, "dpsyn.mechanisms.base:run", said, mechanism=mechanism, seed=seed)
         st.rerun()
 
 
@@ -111,8 +111,10 @@ if newest is None:
 else:
     st.markdown(f"## {escape.markdown(newest.name)}", anchors=False)
     show_release(newest, newest=True)
+    address.hold(st.session_state.get("settings_of_newest", {}))
     if st.button("Make other rows", icon=":material/tune:", key="again"):
         st.session_state.pop("newest")
+        address.drop_shared()
         st.rerun()
 others = [made for made in reversed(releases) if made is not newest]
 if others:

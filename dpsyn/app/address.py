@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -70,8 +70,39 @@ def go(page: Any, *, keep: bool = False) -> NoReturn:
     st.switch_page(page, query_params={name: st.query_params.get_all(name) for name in kept})
 
 
+def hold(settings: Mapping[str, list[str]]) -> None:
+    """Have the address say this of settings that the page has not drawn; Streamlit takes away what a widget held that goes.
+
+    Args:
+        settings: what it says by name; nothing takes a setting away.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    with context.session_state.query_params() as params:
+        for name in [name for name in settings if name not in context.shared.widget_user_keys_this_run]:
+            if (binding := params.get_binding_for_param(name)) is not None:
+                params.unbind_widget(binding.widget_id)
+            if not settings[name]:
+                params.remove_param(name)
+            elif params.get_all(name) != settings[name]:
+                params[name] = settings[name]
+
+
+def hold_budget() -> None:
+    """The same of the budget that all pages share, on one that spends it and has no slider of it; a link's counts first."""
+    keep_shared()
+    hold(widgets.budget_in_link())
+
+
+def drop_shared() -> None:
+    """Take what :func:`hold` said of settings that all pages share out of the address: they may be others by now."""
+    hold({name: [] for name in _OPTIONS})
+
+
 def keep_shared() -> None:
-    """Keep what the address says of the settings that all pages share for the pages that show them. To be called last."""
+    """Keep what the address says of the settings that all pages share for the pages that show them. To be called after all
+    widgets of them."""
     for name, options in _OPTIONS.items():
         if name in st.query_params and name not in st.session_state:
             found = [option for option in options if _says([st.query_params[name]], option)]

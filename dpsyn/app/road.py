@@ -227,7 +227,14 @@ def _error(offer: Offer, error: float, bound: str) -> str:
     return f"{percent(error)} {bound}"
 
 
-def make(current: Dataset, title: str, made_with: int | list[int] | None, task: str, **arguments: Any) -> None:
+def make(
+    current: Dataset,
+    title: str,
+    made_with: int | list[int] | None,
+    task: str,
+    said: Mapping[str, list[str]] | None = None,
+    **arguments: Any,
+) -> None:
     """Start a job that makes a release; it is kept, shown, and measured in the background.
 
     Args:
@@ -235,12 +242,14 @@ def make(current: Dataset, title: str, made_with: int | list[int] | None, task: 
         title: what the release and the job are called.
         made_with: the seed that the release remembers, or None.
         task: the job, which takes the rows to learn from as ``table``.
+        said: what the address says of its settings, if that is to stay there.
         arguments: what else it takes.
     """
     learn = current.parts[0]
     context = {
         "done": _take_and_measure,
         "title": title,
+        "said": said or {},
         "seed": made_with,
         "made": {},
         "table": learn,
@@ -278,6 +287,7 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
         (refused if isinstance(found, str) else mechanisms)[label] = found
     context = {
         "done": _take_all,
+        "said": widgets.budget_in_link(),
         "seed": None,
         "made": {},
         "table": learn,

@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpsyn.app import address, state
 from dpsyn.data.samples import SAMPLES
@@ -27,7 +26,7 @@ DATA, TARGET, SHARE, BITS, COLUMNS = "data", "data_target", "data_held_out", "da
 OWN = "own"
 """In place of a name: a table of the user's own was loaded."""
 NAMES = (DATA, TARGET, SHARE, BITS, COLUMNS)
-_FROM_LINK, _OF_RUN = "_data_of_link", "_settings_of_run"
+_FROM_LINK = "_data_of_link"
 _LARGER = """<style>
 html {font-size: 21px}
 [data-testid='stMainBlockContainer'] {padding: 4rem 1.5rem 3rem}
@@ -162,18 +161,15 @@ def _changed(full: Domain, changes: Mapping[str, Mapping[str, Any] | None]) -> D
     return Domain.of(attributes)
 
 
-def keep_settings_of_run() -> None:
-    """Keep what the address says: a release takes the place of its settings, and the link to it needs them."""
-    said = {name: st.query_params.get_all(name) for name in st.query_params if name not in NAMES}
-    st.session_state[_OF_RUN] = visit.page_url(), said
+def settings_in_address() -> dict[str, list[str]]:
+    """What the address says beside the data and what all pages draw: a release takes the place of its settings, and the
+    address is to hold them."""
+    return {name: st.query_params.get_all(name) for name in st.query_params if name not in (*NAMES, visit.PRESENT)}
 
 
 def link() -> str:
-    """The address of this page with every setting that differs from its default, also of those that made what it shows."""
-    context, (page, said) = get_script_run_ctx(), st.session_state.get(_OF_RUN, ("", {}))
-    drawn = context.shared.widget_user_keys_this_run if context is not None else ()
-    query = {name: texts for name, texts in said.items() if page == visit.page_url() and name not in drawn}
-    query |= {name: st.query_params.get_all(name) for name in st.query_params}
+    """The address of this page, with every setting that differs from its default."""
+    query = {name: st.query_params.get_all(name) for name in st.query_params}
     base = (st.context.url or "").split("?")[0]
     return f"{base}?{urlencode(query, doseq=True)}" if query else base
 

@@ -154,7 +154,7 @@ def take_release(context: Mapping[str, Any], release: Release) -> None:
         add(new)
     else:
         made().append(replace(kept, number=number))
-    st.session_state["newest"] = number
+    st.session_state["newest"], st.session_state["settings_of_newest"] = number, context.get("said", {})
 
 
 def keep_releases(folder: Workspace, job: Job) -> None:

@@ -105,13 +105,17 @@ def epsilon_slider(key: str = EPSILON, *, value: float = 1.0, why: str = "") -> 
     return float(chosen)
 
 
+def _written(delta: float) -> str:
+    return f"{delta:.0e}".replace("e-0", "e-")
+
+
 def delta_slider(*, disabled: bool = False, why: str = "") -> float:
     """The δ of the privacy budget, logarithmic, which all pages share."""
     chosen = st.select_slider(
         "δ (privacy slack)",
         DELTAS,
         value=1e-5,
-        format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
+        format_func=_written,
         key=DELTA,
         help="What may be added to e^ε times a probability when a row changes. Take it far below 1/n: the loss of privacy "
         f"exceeds ε with a probability that is several times δ. {why}".rstrip(),
@@ -124,6 +128,15 @@ def delta_slider(*, disabled: bool = False, why: str = "") -> float:
 def budget() -> PrivacySpec:
     """The ε and δ that all pages share, for a page that does not show the sliders."""
     return PrivacySpec(float(st.session_state.get(EPSILON, 1.0)), float(st.session_state.get(DELTA, 1e-5)))
+
+
+def budget_in_link() -> dict[str, list[str]]:
+    """What an address says of :func:`budget`: nothing where it is the usual one."""
+    spec = budget()
+    return {
+        EPSILON: [f"{spec.epsilon:g}"] if spec.epsilon != 1.0 else [],
+        DELTA: [_written(spec.delta)] if spec.delta != 1e-5 else [],
+    }
 
 
 def degree_slider(why: str = "") -> int:

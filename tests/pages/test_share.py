@@ -164,9 +164,11 @@ def test_generator_and_comparison_say_what_a_reload_does():
     assert any("Reloading the page deletes" in caption.value for caption in app.caption)
 
 
-def test_the_link_to_rows_holds_the_settings_that_made_them():
+def test_the_link_to_rows_and_the_address_hold_the_settings_that_made_them():
     asked = {"mechanism": "Noisy reweighting", "epsilon": "10", "degree": "1"}
     app = finish_job(at("generator", data="car", **asked).button(key="run").click().run())
+    assert dict(app.query_params) == {"data": "car", **asked}
+    assert dict(app.run().query_params) == {"data": "car", **asked}
     app.session_state["share"] = True
     address = next(block.value for block in app.run().code if block.value.startswith(("http", "?")))
     said = {name: texts[-1] for name, texts in parse_qs(address.partition("?")[2]).items()}

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.kit.widgets import DELTA, EPSILON
+from tests.pages.conftest import finish_job, press
 from tests.pages.test_share import at
 
 DEFAULTS = {"epsilon": 1.0, "delta": 1e-5, "degree": 2, "order": 8}
@@ -85,3 +86,35 @@ def test_links_of_earlier_versions_are_understood(page: str) -> None:
     assert not set(app.query_params) & earlier.keys()
     assert address(app) == {"epsilon": "3.16", "delta": "1e-8", "degree": "1", "order": "32"}
     assert not [warning for warning in app.warning if "Not taken from the link" in warning.value]
+
+
+def test_comparison_holds_the_budget_that_its_button_spends() -> None:
+    spends = "by every mechanism, each with ε = 10, δ = 10⁻⁶"
+    app = at("comparison", epsilon="10", delta="1e-6")
+    assert spends in " ".join(m.value for m in app.markdown)
+    app = at("generator", epsilon="10", delta="1e-6")
+    app.query_params.clear()  # as a browser does on the way to another page
+    app = app.switch_page("comparison.py").run()
+    assert spends in " ".join(m.value for m in app.markdown)
+    assert address(app) == address(app.run()) == {"epsilon": "10", "delta": "1e-6"}
+    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    app.select_slider(key=DELTA).set_value(1e-5).run()
+    app.segmented_control(key="comparison_what").set_value("Releases").run()
+    assert address(app) == {"epsilon": "10"}
+    app.query_params.update({"epsilon": "3.16", "delta": "1e-9"})  # a step back in the browser
+    assert address(app.run()) == {"epsilon": "10"}
+    assert address(at("comparison", epsilon="1", delta="1e-5")) == {}
+
+
+def test_rows_keep_their_budget_in_the_address_and_other_rows_have_that_of_all_pages() -> None:
+    app = finish_job(at("generator", data="car", mechanism="MWEM", epsilon="10").button(key="run").click().run())
+    app.query_params.clear()
+    app = app.switch_page("feasibility.py").run()
+    app.select_slider(key=EPSILON).set_value(3.16).run()
+    app.query_params.clear()
+    app = app.switch_page("generator.py").run()
+    assert address(app) == {"epsilon": "10"}
+    app = press(app, "Make other rows")
+    assert values(app)["epsilon"] == 3.16
+    assert address(app) == {"epsilon": "3.16"}
+    assert app.segmented_control(key="mechanism").value == "mwem"
