@@ -123,8 +123,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     reports: dict[str, Report] = {name: found["reports"][name] for name in ranking(found["reports"])}
     if found["target"] != current.target:
         st.info(
-            f"Measured for predicting {escape.markdown(found['target'] or 'no column')}; on the page Data "
-            f"{escape.markdown(current.target or 'none')} is chosen now: “Measure again” can take it.",
+            f"Measured for predicting **{escape.markdown(found['target'] or 'nothing')}**; on the page Data "
+            f"**{escape.markdown(current.target or 'nothing')}** is chosen now: “Measure again” can take it.",
             icon=":material/info:",
         )
     if left := [label for label in releases if label not in reports]:
