@@ -21,7 +21,7 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.categories import Categories
 from dpsyn.mechanisms.claim_formulas import claim_formulas
-from dpsyn.mechanisms.registry import as_it_comes, config_class, offered, told_of
+from dpsyn.mechanisms.registry import as_it_comes, config_class, offered
 from dpsyn.notation import counted, worded
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.units import decimals
@@ -127,7 +127,7 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
         st.badge("not for publication", icon=":material/warning:", color="orange")
     if report is not None:
         road.score_card(report)
-    for sentence in (*release.notes, *told_of(release, made.domain)):
+    for sentence in release.notes:
         st.warning(widgets.said(sentence), icon=":material/warning:")
     _downloads(made, newest)
     _rows(made)

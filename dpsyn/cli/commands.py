@@ -47,7 +47,7 @@ from dpsyn.cli.terminal import (
 )
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
-from dpsyn.mechanisms.registry import JUDGED, MECHANISMS, told_of
+from dpsyn.mechanisms.registry import JUDGED, MECHANISMS
 from dpsyn.places import HOME, unreadable
 
 if TYPE_CHECKING:
@@ -388,13 +388,11 @@ def generate(
             note_written_alike(table.domain)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
-        say_json({"written": written, **release.record()})
+        say_json({"written": written, "notes": [*release.notes], **release.record()})
         return DONE
     shown = note if place is None else say
     for line in repr(release).splitlines():
         shown(line)
-    for said in told_of(release, table.domain):
-        note(said)
     if record is None:
         note("no record was written: name a file with --record")
     elif place is not None:

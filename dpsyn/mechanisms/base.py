@@ -102,10 +102,15 @@ class Release(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its rows cannot be, in sentences, from public facts and from the rows themselves."""
+        """What its rows cannot be, in sentences, from public facts, from the rows and from what the noise let through."""
+        from dpsyn.mechanisms.registry import offered
+
         if self.config is None or self.domain is None:
             return ()
-        lost = self.config.not_kept(self.domain)
+        of_release = offered(self.mechanism, "expectations:of_release")
+        stated = self.guarantee.status == "stated"  # by a file, and by nothing else
+        told = () if of_release is None or stated else of_release(self, self.domain)
+        lost = (*told, *self.config.not_kept(self.domain))
         if not self.config.fills_empty_numbers:
             return lost
         binned = [a for a in self.domain.attributes if a.is_binned and a.name in self.rows]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpsyn.data.counted import AnyTable
-    from dpsyn.domain import Domain
-    from dpsyn.mechanisms.base import Config, Release
+    from dpsyn.mechanisms.base import Config
 
 MECHANISMS: dict[str, str] = {
     "private_sampling": "dpsyn.mechanisms.private_sampling:PrivateSampling",
@@ -107,11 +106,3 @@ def offered(name: str, place: str) -> Any:
     except ModuleNotFoundError:  # a mechanism that is one file has no folder
         there = False
     return getattr(import_module(where), attribute, None) if there else None
-
-
-def told_of(release: Release, domain: Domain) -> list[str]:
-    """What its mechanism says of a release that its rows do not show, in sentences; nothing of what only a file states."""
-    of_release = offered(release.mechanism, "expectations:of_release")
-    stated = release.guarantee.status == "stated"
-    said: list[str] = [] if of_release is None or stated else of_release(release, domain)
-    return said

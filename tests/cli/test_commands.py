@@ -215,6 +215,31 @@ def test_a_name_that_leads_to_standard_output_is_standard_output(here: Path, nam
     assert not list(here.glob("*record*"))
 
 
+@pytest.mark.parametrize("place", ["x.csv", "-"])
+def test_that_nothing_is_left_of_the_rows_is_said_once_and_to_machines_too(here: Path, place: str) -> None:
+    words = (
+        "generate",
+        "leute.csv",
+        "--mechanism",
+        "contingency",
+        "--set",
+        "cells=present",
+        "--epsilon",
+        "0.1",
+        "-o",
+        place,
+    )
+    made = run(*words, "--force")
+    assert (
+        " ".join(made.output.replace("dpsyn:", "").split()).count("No row of the data is told from noise, so each column")
+        == 1
+    )
+    if place != "-":
+        (said,) = json.loads(run(*words, "--force", "--json").stdout)["notes"]
+        assert said.startswith("No row of the data is told from noise")
+        assert "notes" not in json.loads((here / "x.record.json").read_bytes())
+
+
 def test_machines_get_json(here: Path) -> None:
     made = json.loads(run("generate", "leute.csv", "-o", "rows.csv", "--json", *QUICK).stdout)
     assert made["written"] == {"rows": "rows.csv", "record": "rows.record.json"}

@@ -35,7 +35,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.registry import MECHANISMS, told_of
+from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.histograms import bins_of
 from dpsyn.table import Table
 
@@ -132,7 +132,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")
     road.conclude(reports)
     for made in (releases[label] for label in reports if label in releases):
-        for sentence in told_of(made.release, made.domain):
+        for sentence in made.release.notes:
             st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(sentence)}", icon=":material/warning:")
     places = colours(map(releases.get, reports))
     with st.container(border=True):

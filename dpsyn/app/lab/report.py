@@ -23,7 +23,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.feasibility import feasibility
-from dpsyn.mechanisms.registry import NEEDS_CLASSES, judged_with, offered, told_of
+from dpsyn.mechanisms.registry import NEEDS_CLASSES, judged_with, offered
 from dpsyn.notation import percent, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up, worded_fact
@@ -124,7 +124,7 @@ def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
 def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
     """What the theorems say of one release, and its mechanism: sentences, and the conditions as a table."""
     first, *rest = _judged(made, current)
-    return [first, *map(widgets.humanise, told_of(made.release, made.domain)), *rest]
+    return [first, *map(widgets.humanise, made.release.notes), *rest]
 
 
 def _judged(made: MadeRelease, current: visit.Dataset) -> list[Any]:

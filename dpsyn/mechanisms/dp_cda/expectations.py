@@ -27,7 +27,7 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
 def of_release(release: Release, domain: Domain) -> list[str]:
     """That classes are missing: read from the release itself, so it is no secret."""
     target = str(release.settings.get("target"))
-    if target not in domain or release.mechanism != "dp_cda":
+    if target not in domain or target not in release.rows or release.mechanism != "dp_cda":
         return []
     there, asked = set(release.rows[target]), release.settings.get("rows_per_class", {})
     absent = [str(c) for c in domain[target].categories if c not in there and asked.get(str(c)) != 0]

@@ -208,6 +208,10 @@ def test_that_no_cell_passed_is_said_of_the_release():
         assert len(said) == told
         assert not told or "each column is drawn by itself" in said[0]
         assert of_release(replace(release, diagnostics={}), DOMAIN) == []  # of one that was kept nothing is known
+        assert list(release.notes) == said
+        for shown in (" ".join(repr(release).split()), release._repr_html_()):
+            assert shown.count("No row of the data is told from noise") == told
+        assert replace(release, guarantee=replace(release.guarantee, status="stated")).notes == ()
 
 
 def test_all_cells_are_one_table_with_exact_counts():
