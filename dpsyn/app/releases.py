@@ -59,8 +59,7 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
     else:
         said = [("caption", "The run will make as many rows as there are by a private estimate.")]
     said += [("caption", sentence) for sentence in mechanism.config.not_kept(mechanism.domain)]
-    of_run = offered(mechanism.config.name, "expectations:of_run")
-    return said if of_run is None else [*said, *of_run(mechanism)]
+    return [*said, *mechanism.expected()]
 
 
 def show_claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]) -> None:

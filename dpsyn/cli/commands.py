@@ -362,6 +362,9 @@ def generate(
         note_unconfirmed(table.domain, file, schema)
         note_doubts(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
+        warnings = [sentence for kind, sentence in made_by.expected() if kind == "warning"]
+        for sentence in warnings:
+            note(sentence)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
         ending = "" if place is None else place.suffix.lower()
@@ -387,8 +390,10 @@ def generate(
         if ending not in PARQUET:
             note_written_alike(table.domain)
     if as_json:
+        # Where n is a secret, a warning tells of it, and so does its absence; the notes are of what came out.
+        said = [*(warnings if neighbouring == NEIGHBOURS[0] else ()), *release.notes]
         written = {"rows": output, "record": None if record is None else str(record)}
-        say_json({"written": written, "notes": [*release.notes], **release.record()})
+        say_json({"written": written, "notes": said, **release.record()})
         return DONE
     shown = note if place is None else say
     for line in repr(release).splitlines():

@@ -328,6 +328,7 @@ class Mechanism(Shown, ABC):
             f"{self.config.title}, calibrated to {self.n:,} rows of {len(self.domain):,} columns; not run yet",
             *(f"  {line}" for line in self.guarantee._shown()[1][:2]),
             "  settings: " + "; ".join(f"{name.replace('_', ' ')} {said}" for name, said in chosen.items()),
+            *(f"  {sentence}" for kind, sentence in self.expected() if kind == "warning"),
             "  to run it: mechanism(None, table)",
         ]
         return PUBLIC if public else PRIVATE, lines
@@ -357,6 +358,14 @@ class Mechanism(Shown, ABC):
     def calibrated(self) -> dict[str, Any]:
         """What calibration added (noise scales, number of rows, …), from public facts only."""
         return {}
+
+    def expected(self) -> list[tuple[str, str]]:
+        """What its folder says of a run before it starts, from n and public facts only: ("caption" or "warning", sentence).
+        A warning says that little of the data will be left."""
+        from dpsyn.mechanisms.registry import offered
+
+        of_run = offered(self.config.name, "expectations:of_run")
+        return [] if of_run is None else list(of_run(self))
 
     @property
     def may_drop_rows(self) -> bool:

@@ -28,7 +28,10 @@ def calibrated(n, *, epsilon=1.0, domain=None, **options):
 
 
 def warnings(mechanism):
-    return [sentence for kind, sentence in expectations(mechanism) if kind == "warning"]
+    said = [sentence for kind, sentence in expectations(mechanism) if kind == "warning"]
+    assert all(f"  {sentence}" in mechanism._shown()[1] for sentence in said)
+    assert ("will be left" in " ".join(repr(mechanism).split())) is ("will be left" in mechanism._repr_html_()) is bool(said)
+    return said
 
 
 @pytest.mark.parametrize("statistics", ["walsh", "contingency", "conjunctions"])

@@ -240,6 +240,17 @@ def test_that_nothing_is_left_of_the_rows_is_said_once_and_to_machines_too(here:
         assert "notes" not in json.loads((here / "x.record.json").read_bytes())
 
 
+@pytest.mark.parametrize("secret", [False, True])
+def test_that_little_will_be_left_is_said_before_the_run(here: Path, secret: bool) -> None:
+    words = ("generate", "leute.csv", "-o", "x.csv", "--force", "--json", *QUICK)
+    neighbours = ("--neighbouring", "add_remove") if secret else ()
+    for epsilon, told in (("0.01", 1), ("1000", 0)):
+        made = run(*words, *neighbours, "--epsilon", epsilon)
+        assert made.stderr.count("but little of the data will be left") == told
+        said = [one for one in json.loads(made.stdout)["notes"] if "little of the data will be left" in one]
+        assert len(said) == (0 if secret else told)  # it hangs on how many rows there are
+
+
 def test_machines_get_json(here: Path) -> None:
     made = json.loads(run("generate", "leute.csv", "-o", "rows.csv", "--json", *QUICK).stdout)
     assert made["written"] == {"rows": "rows.csv", "record": "rows.record.json"}
