@@ -70,8 +70,8 @@ class CodeBook:
         """The domain, no column of it public, and in full sentences what was missing in the description.
 
         Args:
-            rows: the table that it describes, over any domain; what the description does not say is read off it. Without
-                it the description must say everything.
+            rows: the table that it describes, over any domain; what the description does not say is read off it, and with
+                a bound of whole numbers their unit, such as 100. Without it the description must say everything.
 
         Raises:
             ParameterError: ``rows`` are no table in memory.
@@ -182,11 +182,11 @@ def _attribute(name: str, said: Said, read: Attribute | None) -> tuple[Attribute
         if lower is None or upper is None:
             raise _silent(name, "its bounds")
         made = partial(Attribute, name, kind, lower=lower, upper=upper, missing=missing)
-        off_rows = empty or said.lower is None or said.upper is None
-        if kind == "numeric" and said.unit is None and read is not None and read.unit is not None:
+        unbounded = said.lower is None or said.upper is None
+        if kind == "numeric" and read is not None and _has_unit_of(read, said, unbounded=unbounded):
             with suppress(DomainError):  # such bounds cannot have the unit of the rows
                 return made(unit=read.unit), True
-        return made(unit=said.unit), off_rows
+        return made(unit=said.unit), empty or unbounded
     values = said.categories if said.categories is not None or read is None else tuple(read.categories)
     values = (False, True) if values is None and kind == "truth" else values
     if values is None:
@@ -197,6 +197,12 @@ def _attribute(name: str, said: Said, read: Attribute | None) -> tuple[Attribute
     if len(values) == 2 and not missing and (kind == "truth" or pair is not None):
         return Attribute(name, "truth", pair or values), off_rows
     return Attribute(name, "categorical", values, missing=missing), off_rows
+
+
+def _has_unit_of(read: Attribute, said: Said, *, unbounded: bool) -> bool:
+    """Whether the unit of the rows is that of the column: where no unit is said, and where whole numbers are and no more, so
+    that the bounds are those of the rows, too."""
+    return read.unit is not None and (said.unit is None or (said.unit == 1 and unbounded and read.unit % 1 == 0))
 
 
 def _pair(values: tuple[Any, ...]) -> tuple[Any, Any] | None:

@@ -405,6 +405,30 @@ def test_a_type_of_real_numbers_says_nothing_of_their_unit(book: Mapping[str, An
         assert read_code_book(book).domain()[0]["price"].unit is None
 
 
+@pytest.mark.parametrize(
+    "book",
+    [
+        {"columns": {"pay": {"sdtype": "numerical", "computer_representation": "Int64"}}},
+        {"properties": {"pay": {"type": "integer"}}},
+        {"properties": {"pay": {"type": "integer", "minimum": 0}}},
+        {"properties": {"pay": {"type": "integer", "minimum": 0, "maximum": 9000}}},
+        {"properties": {"pay": {"type": "integer", "multipleOf": 25}}},
+        {"schema_type": "dataframe", "columns": {"pay": {"dtype": "int64"}}},
+    ],
+)
+def test_whole_numbers_without_bounds_have_the_unit_of_the_rows(book: Mapping[str, Any]) -> None:
+    read = "maximum" not in str(book)
+    stated = 25 if "multipleOf" in str(book) else None if read else 1
+    for cells, unit in ((np.arange(300, 9000, 100), 100), (np.arange(300, 900, 7), 1), (np.arange(300, 900, 0.5), 1)):
+        domain, notes = read_code_book(book).domain(dpsyn.read_table(pd.DataFrame({"pay": cells})))
+        assert domain["pay"].unit == (stated or unit)
+        told = "Not all of pay could be taken from the description: what is missing was read off the rows."
+        assert (told in notes) is read
+    # Few values, too, which would be categories if nothing were said.
+    few = dpsyn.read_table(pd.DataFrame({"pay": np.arange(100, 1000, 100).repeat(6)}))
+    assert read_code_book(book).domain(few)[0]["pay"].unit == (stated or 100)
+
+
 def test_bounds_that_cannot_have_the_unit_of_the_rows_have_none() -> None:
     book = read_code_book({"properties": {"x": {"type": "number", "minimum": 0.1, "maximum": 0.9}}})
     assert book.domain(dpsyn.read_table(pd.DataFrame({"x": range(40)}))) == (book.domain()[0], ())
