@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.data.large import FileStatistics
 from dpsyn.display import MOST_LINES, PRIVATE, PUBLIC, RELEASED, WIDTH, aligned
 from dpsyn.evaluation.experiments import Grid, run_grid
 from dpsyn.mechanisms.records import verify
@@ -44,6 +45,9 @@ def shown(table: dpsyn.Table) -> dict[str, Any]:
         "unconfirmed mechanism": dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), table.domain, n=80),
         "release": release,
         "unconfirmed release": unconfirmed,
+        "private statistics": dpsyn.private_statistics(public, SPEC),
+        "unconfirmed statistics": dpsyn.private_statistics(few, SPEC),
+        "file statistics": FileStatistics(table.statistics(), table.domain, ("A note.",)),
         "report": dpsyn.evaluate(few, release.rows, holdout=few, degrees=(1, 2)),
         "results": run_grid(grid, few, degrees=(1, 2), backend="here"),
         "no results": run_grid(grid, few, degrees=(1,), backend="here")[:0],
@@ -62,6 +66,9 @@ BADGES = {
     "unconfirmed mechanism": PRIVATE,
     "release": RELEASED,
     "unconfirmed release": PRIVATE,
+    "private statistics": RELEASED,
+    "unconfirmed statistics": PRIVATE,
+    "file statistics": PRIVATE,
     "report": PRIVATE,
     "results": PRIVATE,
 }
@@ -193,3 +200,25 @@ def test_public_rows_are_told_apart_by_their_cells_and_not_by_what_they_show(tab
 
 def test_cells_stand_below_each_other() -> None:
     assert aligned([["a", "1"], ["long", "10"]]) == ["a      1", "long  10"]
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_private_statistics_say_what_is_noisy(shown: dict[str, Any], neighbouring: Any) -> None:
+    secret, spec = neighbouring == "add_remove", dpsyn.PrivacySpec(1.0, 0.0, neighbouring)
+    found = dpsyn.private_statistics(dpsyn.DatasetStatistics(20, 5_000, 0.5), spec)
+    (least, most), (low, high) = found.n_interval, found.max_frequency_interval
+    assert found._shown()[1] == [
+        "data: 20 bits; n and the largest share of equal rows, with noise",
+        f"  n: {found.n:,}, " + (f"{least:,} to {most:,} with 95 %" if secret else "which is public"),
+        f"  largest share of equal rows: {found.max_frequency:.4g}, {low:.4g} to {high:.4g} with 95 %",
+        *(f"  {line}" for line in found.guarantee._shown()[1][:2]),
+    ]
+
+
+def test_statistics_of_a_file_say_how_many_rows_differ_where_that_is_known(shown: dict[str, Any]) -> None:
+    domain = shown["public domain"]
+    for known, said in ((3, "data: 80 rows, 3 of them different, 2 columns"), (None, "data: 80 rows, 2 columns")):
+        lines = FileStatistics(dpsyn.DatasetStatistics(2, 80, 0.5, known), domain, ("A note.",))._shown()[1]
+        assert lines[0].startswith(said)
+        assert lines[1:3] == ["  p = 2 bits; largest share of equal rows: 0.5", "  A note."]
+        assert lines[3:] == domain._shown()[1][1:]

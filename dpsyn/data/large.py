@@ -43,11 +43,13 @@ from dpsyn.data.read import (
     stem,
     without_times,
 )
+from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
+from dpsyn.notation import counted
 from dpsyn.places import unreadable
 from dpsyn.statistics import DatasetStatistics, bits_of
-from dpsyn.table import Moved
+from dpsyn.table import Moved, shown_notes
 
 _LARGEST_KEY = 2**62
 
@@ -56,8 +58,8 @@ Encode = Callable[[Any], npt.NDArray[Any]]
 """Codes (or numbers) of a batch of one column, an Arrow array."""
 
 
-@dataclass(frozen=True)
-class FileStatistics:
+@dataclass(frozen=True, repr=False)
+class FileStatistics(Shown):
     """What is known of a table in a file. All of it is read from private data.
 
     Attributes:
@@ -69,6 +71,13 @@ class FileStatistics:
     statistics: DatasetStatistics
     domain: Domain
     notes: tuple[str, ...]
+
+    def _shown(self) -> tuple[str, list[str]]:
+        found, (heading, *columns) = self.statistics, self.domain._shown()[1]
+        rows = counted(found.n, "row")
+        rows += "" if found.distinct_rows is None else f", {found.distinct_rows:,} of them different"
+        share = f"  p = {found.p:,} bits; largest share of equal rows: {found.max_frequency:.4g}"
+        return PRIVATE, [f"{found.name}: {rows}, {heading}", share, *shown_notes(self.notes), *columns]
 
 
 def file_statistics(

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpsyn import checks
 from dpsyn.data.counted import AnyTable
+from dpsyn.display import PRIVATE, RELEASED, Shown
 from dpsyn.domain import NOT_YET_TRUE, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
@@ -24,8 +25,8 @@ _SOURCE = (
 )
 
 
-@dataclass(frozen=True)
-class PrivateStatistics:
+@dataclass(frozen=True, repr=False)
+class PrivateStatistics(Shown):
     """What may be published of a dataset under ``guarantee``: p from the public domain, the rest noisy.
 
     Attributes:
@@ -51,6 +52,17 @@ class PrivateStatistics:
     guarantee: Guarantee
     sizes: tuple[int, ...] | None = None
     name: str = "data"
+
+    def _shown(self) -> tuple[str, list[str]]:
+        (least, most), (low, high) = self.n_interval, self.max_frequency_interval
+        about = f"{least:,} to {most:,} with 95 %" if self.guarantee.neighbouring == "add_remove" else "which is public"
+        lines = [
+            f"{self.name}: {self.p:,} bits; n and the largest share of equal rows, with noise",
+            f"  n: {self.n:,}, {about}",
+            f"  largest share of equal rows: {self.max_frequency:.4g}, {low:.4g} to {high:.4g} with 95 %",
+            *(f"  {line}" for line in self.guarantee._shown()[1][:2]),
+        ]
+        return RELEASED if self.guarantee.status == "proven" else PRIVATE, lines
 
     def statistics(self) -> DatasetStatistics:
         """The noisy values in the place of the exact ones: what is computed from them needs no further privacy."""
