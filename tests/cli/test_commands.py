@@ -841,11 +841,6 @@ def test_a_schema_with_one_column_that_nobody_confirmed_is_to_be_corrected(here:
     assert ("set public to true in the columns that you know without these rows" in said) == (known != "all")
 
 
-def test_what_a_release_shows_besides_its_rows_is_told(here: Path) -> None:
-    words = ("generate", "leute.csv", "--mechanism", "contingency", "--set", "cells=present", "--epsilon", "0.1", "-q")
-    assert "each column is drawn by itself" in " ".join(run(*words, "-o", "rows.csv").stderr.split())
-
-
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
 def test_a_record_is_that_of_the_release_and_all_that_it_assumes_is_told(
     here: Path, neighbouring: str, monkeypatch: pytest.MonkeyPatch
