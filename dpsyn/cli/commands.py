@@ -362,8 +362,7 @@ def generate(
         note_unconfirmed(table.domain, file, schema)
         note_doubts(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
-        warnings = [sentence for kind, sentence in made_by.expected() if kind == "warning"]
-        for sentence in warnings:
+        for sentence in (said for kind, said in made_by.expected() if kind == "warning"):
             note(sentence)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
@@ -389,15 +388,14 @@ def generate(
         note_formulas(release.rows, guarded=guard)
         if ending not in PARQUET:
             note_written_alike(table.domain)
-    if as_json:
-        # Where n is a secret, a warning tells of it, and so does its absence; the notes are of what came out.
-        said = [*(warnings if neighbouring == NEIGHBOURS[0] else ()), *release.notes]
-        written = {"rows": output, "record": None if record is None else str(record)}
-        say_json({"written": written, "notes": said, **release.record()})
-        return DONE
-    shown = note if place is None else say
-    for line in repr(release).splitlines():
+    # Notes are not in what may be published with the rows: they may name classes of a domain that nobody confirmed.
+    shown = note if as_json or place is None else say
+    for line in release.notes if as_json else repr(release).splitlines():
         shown(line)
+    if as_json:
+        written = {"rows": output, "record": None if record is None else str(record)}
+        say_json({"written": written, **release.record()})
+        return DONE
     if record is None:
         note("no record was written: name a file with --record")
     elif place is not None:

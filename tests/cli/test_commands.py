@@ -215,29 +215,13 @@ def test_a_name_that_leads_to_standard_output_is_standard_output(here: Path, nam
     assert not list(here.glob("*record*"))
 
 
-@pytest.mark.parametrize("place", ["x.csv", "-"])
-def test_that_nothing_is_left_of_the_rows_is_said_once_and_to_machines_too(here: Path, place: str) -> None:
-    words = (
-        "generate",
-        "leute.csv",
-        "--mechanism",
-        "contingency",
-        "--set",
-        "cells=present",
-        "--epsilon",
-        "0.1",
-        "-o",
-        place,
-    )
-    made = run(*words, "--force")
-    assert (
-        " ".join(made.output.replace("dpsyn:", "").split()).count("No row of the data is told from noise, so each column")
-        == 1
-    )
-    if place != "-":
-        (said,) = json.loads(run(*words, "--force", "--json").stdout)["notes"]
-        assert said.startswith("No row of the data is told from noise")
-        assert "notes" not in json.loads((here / "x.record.json").read_bytes())
+@pytest.mark.parametrize("how", [("-o", "x.csv"), ("-o", "-"), ("-o", "x.csv", "--json")], ids=" ".join)
+def test_that_nothing_is_left_of_the_rows_is_said_once(here: Path, how: tuple[str, ...]) -> None:
+    words = ["generate", "leute.csv", "--mechanism", "contingency", "--set", "cells=present", "--epsilon", "0.1"]
+    made = run(*words, *how)
+    said = " ".join(made.output.replace("dpsyn:", "").split())
+    assert said.count("No row of the data is told from noise, so each column") == 1
+    assert "--json" not in how or "told from noise" not in made.stdout  # which may be published
 
 
 @pytest.mark.parametrize("secret", [False, True])
@@ -247,8 +231,7 @@ def test_that_little_will_be_left_is_said_before_the_run(here: Path, secret: boo
     for epsilon, told in (("0.01", 1), ("1000", 0)):
         made = run(*words, *neighbours, "--epsilon", epsilon)
         assert made.stderr.count("but little of the data will be left") == told
-        said = [one for one in json.loads(made.stdout)["notes"] if "little of the data will be left" in one]
-        assert len(said) == (0 if secret else told)  # it hangs on how many rows there are
+        assert "little of the data" not in made.stdout
 
 
 def test_machines_get_json(here: Path) -> None:
