@@ -107,10 +107,13 @@ class Commands(click.Group):
         except OSError as fault:
             code = _fault(_of_system(fault), INPUT)
         except Exception as fault:  # noqa: BLE001  # the end of the process: a traceback may quote private values
-            from dpsyn.kit.faults import innermost
+            from dpsyn.kit.faults import chain, innermost
 
-            said = "something went wrong that dpsyn did not foresee; report this, it holds no value of your data"
-            code = _fault(f"{said}: {innermost(fault)}", UNFORESEEN)
+            if any(isinstance(one, KeyboardInterrupt) for one in chain(fault)):  # while a library was imported
+                code = _fault("interrupted", INTERRUPTED)
+            else:
+                said = "something went wrong that dpsyn did not foresee; report this, it holds no value of your data"
+                code = _fault(f"{said}: {innermost(fault)}", UNFORESEEN)
         sys.exit(code if isinstance(code, int) else DONE)
 
 

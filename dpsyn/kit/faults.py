@@ -33,10 +33,15 @@ def sentence(error: BaseException) -> str:
 
 def places(error: BaseException) -> str:
     """The types and places of an error and of those that led to it: file, line, function, the innermost first."""
-    said = [_place(error)]
-    while (error := error.__cause__ or error.__context__) is not None and len(said) < 10:  # type: ignore[assignment]
-        said.append(_place(error))
-    return "\n  after ".join(said)
+    return "\n  after ".join(map(_place, chain(error)))
+
+
+def chain(error: BaseException) -> list[BaseException]:
+    """An error and those that led to it, ten at most."""
+    found = [error]
+    while (before := found[-1].__cause__ or found[-1].__context__) is not None and len(found) < 10:
+        found.append(before)
+    return found
 
 
 def innermost(error: BaseException) -> str:

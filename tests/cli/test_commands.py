@@ -346,10 +346,18 @@ def failing(fault: BaseException) -> Any:
     return call
 
 
+def in_a_library(interrupt: KeyboardInterrupt) -> ImportError:
+    """What a library makes of an interrupt that comes while it is imported."""
+    fault = ImportError("cannot import name 'x'")
+    fault.__context__ = interrupt
+    return fault
+
+
 @pytest.mark.parametrize(
     ("fault", "code", "said"),
     [
         (KeyboardInterrupt(), terminal.INTERRUPTED, "interrupted"),
+        (in_a_library(KeyboardInterrupt()), terminal.INTERRUPTED, "interrupted"),
         (MemoryError(), terminal.NOTHING, "memory"),
         (ValueError("row 3 holds 4711"), terminal.UNFORESEEN, "did not foresee"),
         (
