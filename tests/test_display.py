@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def shown(table: dpsyn.Table) -> dict[str, Any]:
         "unconfirmed release": unconfirmed,
         "private statistics": dpsyn.private_statistics(public, SPEC),
         "unconfirmed statistics": dpsyn.private_statistics(few, SPEC),
+        "local loss": dpsyn.local_loss(dpsyn.PrivateSampling(degree=1, rows=3), public),
         "file statistics": FileStatistics(table.statistics(), table.domain, ("A note.",)),
         "report": dpsyn.evaluate(few, release.rows, holdout=few, degrees=(1, 2)),
         "results": run_grid(grid, few, degrees=(1, 2), backend="here"),
@@ -68,6 +70,7 @@ BADGES = {
     "unconfirmed release": PRIVATE,
     "private statistics": RELEASED,
     "unconfirmed statistics": PRIVATE,
+    "local loss": PRIVATE,
     "file statistics": PRIVATE,
     "report": PRIVATE,
     "results": PRIVATE,
@@ -222,3 +225,16 @@ def test_statistics_of_a_file_say_how_many_rows_differ_where_that_is_known(shown
         assert lines[0].startswith(said)
         assert lines[1:3] == ["  p = 2 bits; largest share of equal rows: 0.5", "  A note."]
         assert lines[3:] == domain._shown()[1][1:]
+
+
+def test_a_local_loss_says_no_more_than_was_found(shown: dict[str, Any]) -> None:
+    found = shown["local loss"]
+    worst = replace(found.worst, loss=0.123999, uncertainty=0.0)
+    lines = replace(found, worst=worst, rows=3, whole_domain=False, certificates={"stability": 1.0001, "x": None})._shown()[
+        1
+    ]
+    assert lines == [
+        "replace_one: no epsilon below 0.123 is true of 3 rows together with the reduced space",
+        f"  all {found.neighbours} neighbours tried",
+        "  stability: 1.01",
+    ]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dpsyn import checks
 from dpsyn.calendar import without_calendar
+from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.mechanisms.base import no_progress
@@ -25,8 +26,9 @@ from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling._neighbours import Change, Neighbours
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
 from dpsyn.mechanisms.private_sampling._solve import Densities, Matched, match
+from dpsyn.notation import counted
 from dpsyn.privacy.exact_draws import ExactDistribution, bounded_distribution
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
@@ -80,8 +82,8 @@ class NeighbourLoss:
         return max(0.0, self.loss - (0.0 if math.isnan(self.uncertainty) else self.uncertainty))
 
 
-@dataclass(frozen=True, eq=False)
-class LocalLoss:
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalLoss(Shown):
     """What a search over neighbours found; NOT private.
 
     Attributes:
@@ -113,6 +115,17 @@ class LocalLoss:
     def lower_bound(self) -> float:
         """No ε below this is true of the rows together with this S; nor of the rows alone if S is the whole domain."""
         return 0.0 if self.worst is None else self.worst.lower_bound
+
+    def _shown(self) -> tuple[str, list[str]]:
+        """What was found, and of how many neighbours."""
+        of = counted(self.rows, "row") + ("" if self.whole_domain else " together with the reduced space")
+        tried = "all" if self.exhaustive else f"{len(self.changes):,} of"
+        lines = [
+            f"{self.neighbouring}: no epsilon below {rounded_down(self.lower_bound, 3)} is true of {of}",
+            f"  {tried} {self.neighbours:,} neighbours tried",
+            *(f"  {name.replace('_', ' ')}: {rounded_up(e, 3)}" for name, e in self.certificates.items() if e is not None),
+        ]
+        return PRIVATE, lines
 
 
 class LossMeter:
