@@ -430,3 +430,17 @@ def test_all_columns_of_one_value_are_named():
 def test_a_class_of_one_value_is_a_class():
     domain = TABLE.domain.replace(Attribute("grade", "categorical", ("low",), public=True))
     assert dpsyn.DPCDA(target="grade").calibrate(SPEC, domain, n=TABLE.n).guarantee.status == "proven"
+
+
+@pytest.mark.parametrize("many", [80, 81])
+def test_a_class_that_has_one_record_less_than_was_stated_is_refused(many: int) -> None:
+    domain = Domain.of(
+        [Attribute("x", "numeric", lower=0, upper=1, public=True), Attribute("k", "truth", (0, 1), public=True)]
+    )
+    table = dpsyn.Table(pd.DataFrame({"x": 0.5, "k": [0] * 80 + [1] * 90}), domain)
+    mechanism = dpsyn.DPCDA("k", rows=4, order_of_mixture=2, class_sizes={0: many, 1: 85}).calibrate(SPEC, domain, table.n)
+    if many <= 80:
+        assert len(mechanism(np.random.default_rng(0), table).rows) == 4
+    else:
+        with pytest.raises(InputError, match="declared to hold at least 81 records"):
+            mechanism(np.random.default_rng(0), table)

@@ -60,11 +60,11 @@ def test_no_neighbour_costs_more_than_was_asked_for(
     values = {name: VALUES[name] for name in names}
     table = table_of(pd.DataFrame([row[:columns] for row in ROWS], columns=names), columns)
     spec, worst = dpsyn.PrivacySpec(1.7, delta, neighbouring), 0.0
-    for seed in range(2):
-        noise = Deaf(seed)
+    for seed, many in ((0, 12), (1, 12), (0, 2)):  # also far fewer rows than there are
+        noise = Deaf(seed, 0, many)
         mine = mechanism_of(table, spec).measured(noise, table)
         for other in neighbours(table.frame, values, neighbouring):
-            theirs, heard = table_of(other, columns), Deaf(seed)
+            theirs, heard = table_of(other, columns), Deaf(seed, 0, many)
             same = mechanism_of(theirs, spec).measured(heard, theirs)
             assert same.statistics.groups == mine.statistics.groups
             np.testing.assert_array_equal(same.sums, mine.sums)
