@@ -44,9 +44,10 @@ _GRAINS = 400
 _LEAST, _LEAST_SHARE, _TOO_FEW = 2.0, 0.3, -1e9
 """A bin holds so many deviations of the noise, or this share of what bins hold on average, or counts as so bad: rows that
 noise adds to a far bin, which has few, move the mean."""
-_LOUD, _CROWDED = 0.25, 0.6
-"""Deviation of the noise, in rows of a bin on average, from which it would choose the bins; unless one of the domain's holds
-more than this share of the rows, which is to be told apart all the same."""
+_LOUD, _CROWDED, _DEAFENING = 0.25, 0.6, 6.0
+"""Deviation of the noise, in rows of a bin on average, from which it would choose the bins. Unless one of the domain's holds
+more than this share of the rows: it is to be told apart all the same. Where all rows are fewer deviations, noise fills a
+bin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,8 @@ class Bins:
     def by_chance(self, deviation: float) -> bool:
         """Whether noise of this deviation, and not the rows, would choose other bins than these, which are equally wide."""
         rows = self.parts.between(self.edges)[0]
-        return bool(deviation > _LOUD * rows.mean() and rows.max() <= _CROWDED * rows.sum())
+        crowded = rows.max() > _CROWDED * rows.sum() > _CROWDED * _DEAFENING * deviation
+        return bool(deviation > _LOUD * rows.mean() and not crowded)
 
     def codes(self, values: Floats) -> npt.NDArray[np.int32]:
         """The bin of every value, shape (n,); one past the last bin where it is NaN."""

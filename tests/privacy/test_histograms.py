@@ -329,7 +329,8 @@ def test_noise_alone_chooses_no_bins() -> None:
     random = np.random.default_rng(4)
     attribute = Attribute("x", "numeric", lower=-5, upper=5, bins=10)
     spread, few, many = (np.where(np.arange(1000) < held, 0.3, random.uniform(-5, 5, 1000)) for held in (0, 480, 700))
-    cases = ((spread, 20.0, True), (spread, 30.0, False), (few, 30.0, False), (many, 30.0, True), (spread, 0.0, True))
+    cases = [(spread, 20.0, True), (spread, 30.0, False), (few, 30.0, False), (many, 30.0, True), (spread, 0.0, True)]
+    cases += [(np.full(1000, 0.3), 160.0, True), (np.full(1000, 0.3), 180.0, False)]  # such noise may fill a bin
     for values, deviation, chosen in cases:
         bins = learn(table_of(attribute, values), deviation, 1000).bins[0]
         assert (bins.edges.tolist() != attribute.unit_edges.tolist()) is chosen
