@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,21 @@ WIDE = dpsyn.Domain.of(
 """Tables may have hundreds of cells and trees all their levels, whatever n is."""
 KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "number": ({"kind": "numeric", "lower": 0, "upper": 8}, [0, 8]),
+    "whole": ({"kind": "numeric", "lower": 0, "upper": 8, "integer": True}, [0, 8]),
+    "cents": ({"kind": "numeric", "lower": 0, "upper": 8, "unit": 0.01}, [0, 8]),
     "date": ({"kind": "date", "lower": 0, "upper": 9}, pd.to_datetime([0, 9], unit="D")),
     "truth": ({"kind": "truth", "categories": (0, 1)}, [0, 1]),
     "category": ({"kind": "categorical", "categories": ("x", "y", "z")}, ["x", "z"]),
 }
 """Columns, and two values of theirs that are as far apart as any."""
+UNITS = ("whole", "cents")
+OUTSIDE: dict[str, Any] = {
+    "number": [-1e6, 1e300],
+    "whole": [-(10**6), 10**18],
+    "cents": [-0.01, 8.01],
+    "date": np.array([-700_000, 2_900_000], dtype="datetime64[D]").astype("datetime64[s]"),
+}
+"""Values beyond these two, near and far."""
 LONG = ("independent", "mst", "privbayes", "privsyn", "dual_query")
 """Mechanisms that many columns are no trouble for."""
 COUNTING = [*VARIANTS, ("noisy_reweighting", {}), ("dp_merf", {"features": 9, "target": "a"})]
@@ -126,7 +136,11 @@ def test_of_many_columns_each_is_paid_for(
 
 
 @pytest.mark.parametrize("many", [1, 2, 7, 19, 39, 40, 41, 100, 300])
-@pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS, 2)), ids=str)
+@pytest.mark.parametrize(
+    "kinds",
+    [*combinations_with_replacement([kind for kind in KINDS if kind not in UNITS], 2), UNITS, *product(UNITS, ["date"])],
+    ids=str,
+)
 def test_two_points_are_a_diameter_apart_however_many_columns_they_have(kinds: tuple[str, ...], many: int) -> None:
     columns = {
         f"{kind} {j}": (dpsyn.Attribute(f"{kind} {j}", public=True, **KINDS[kind][0]), KINDS[kind][1])
@@ -290,20 +304,50 @@ def test_of_a_budget_of_any_size_all_parts_together_take_no_more(
     check_all(config, dpsyn.PrivacySpec(epsilon, delta, neighbouring), NUMBERS, (0, 30))
 
 
-@pytest.mark.parametrize("columns", [1, 20, 65, 200])
-def test_cells_outside_their_bounds_count_as_at_them_however_many_columns_there_are(columns: int) -> None:
-    domain = dpsyn.Domain.of(
-        dpsyn.Attribute(f"x{j}", "numeric", lower=0.0, upper=8.0, missing=j % 2 > 0, public=True) for j in range(columns)
+def of_kinds(kinds: Any, empty: tuple[str, ...] = ()) -> dpsyn.Domain:
+    """A column for each of these, by its kind; those of some kinds may be empty."""
+    return dpsyn.Domain.of(
+        dpsyn.Attribute(f"{kind} {j}", missing=kind in empty, public=True, **KINDS[kind][0]) for j, kind in enumerate(kinds)
     )
-    for make in (
-        FeatureMap(domain).encode,
-        lambda table: Features.of(domain, 6, np.random.default_rng(0)).sums(table, np.arange(2), 2),
-    ):
-        outside, at = (
-            make(dpsyn.Table(pd.DataFrame(dict.fromkeys(domain.names, ends)), domain))
-            for ends in ([-1e6, 1e300], [0.0, 8.0])
-        )
-        np.testing.assert_array_equal(outside, at)
+
+
+def table_of_kinds(domain: dpsyn.Domain, cells: dict[str, Any]) -> dpsyn.Table:
+    """Cells by the kind of their column."""
+    return dpsyn.Table(pd.DataFrame({name: cells[name.split()[0]] for name in domain.names}), domain)
+
+
+def pointed(domain: dpsyn.Domain) -> list[Any]:
+    """What makes points of numbers and dates: the map of points, and DP-MERF's."""
+    return [FeatureMap(domain).encode, Features.of(domain, 6, np.random.default_rng(0)).points]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "columns"),
+    [*product(((kind,) for kind in OUTSIDE), (1, 20)), *product([tuple(OUTSIDE)], (4, 65, 200))],
+    ids=str,
+)
+def test_cells_outside_their_bounds_count_as_at_them_however_many_columns_there_are(
+    kinds: tuple[str, ...], columns: int
+) -> None:
+    for empty in ((), kinds[-1:]):
+        domain = of_kinds((kinds * columns)[:columns], empty)
+        sums = Features.of(domain, 6, np.random.default_rng(0)).sums
+        for make in (*pointed(domain), lambda table, sums=sums: sums(table, np.arange(2), 2)):
+            outside = make(table_of_kinds(domain, OUTSIDE))
+            np.testing.assert_array_equal(outside, make(table_of_kinds(domain, {kind: KINDS[kind][1] for kind in OUTSIDE})))
+
+
+@pytest.mark.parametrize("many", [1, 30])
+@pytest.mark.parametrize("empty", [kinds for size in (1, 2, 4) for kinds in combinations(OUTSIDE, size)], ids=str)
+def test_an_empty_number_or_date_is_in_the_middle_whichever_others_may_be_empty(empty: tuple[str, ...], many: int) -> None:
+    domain = of_kinds(tuple(OUTSIDE) * many, empty)
+    cells = {kind: pd.Series(ends).astype("float64") if kind in UNITS else ends for kind, (_, ends) in KINDS.items()}
+    nothing = {kind: [pd.NaT, pd.NaT] if kind == "date" else [np.nan, np.nan] for kind in empty}
+    at = np.array([name.split()[0] in empty for name in domain.names])
+    for make in pointed(domain):
+        full, found = make(table_of_kinds(domain, cells)), make(table_of_kinds(domain, cells | nothing))
+        np.testing.assert_array_equal(found[:, at], np.zeros((2, at.sum())))
+        np.testing.assert_array_equal(found[:, ~at], full[:, ~at])
 
 
 @pytest.mark.parametrize("sizes", [(2, 3), (40, 2), (200, 3), (2,) * 16, (3,) * 40, (40,) + (2,) * 20], ids=str)
@@ -373,6 +417,44 @@ def test_means_and_deviations_follow_from_noisy_sums_alone(neighbouring: Any, co
     for found in others:
         np.testing.assert_array_equal(found.centre, first.centre)
         np.testing.assert_array_equal(found.spread, first.spread)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(
+    "kinds", [*((kind,) for kind in KINDS), *combinations(KINDS, 2), tuple(KINDS), tuple(KINDS) * 9], ids=str
+)
+def test_every_number_and_date_is_paid_for_among_means_and_deviations(
+    kinds: tuple[str, ...], neighbouring: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows at either end of all columns, of which one is replaced, added or removed, by what the noise is handed."""
+    monkeypatch.setattr(dp_cda.DPCDAMechanism, "noise_scale_for", lambda *_: 1.0)
+    domain = dpsyn.Domain.of([*of_kinds(kinds, kinds[:1] if kinds[0] in OUTSIDE else ()).attributes, *of_codes("y", 2)])
+    config = dpsyn.DPCDA("y0", rows={0: 5, 1: 4}, class_sizes=9, order_of_mixture=2, scaling="private")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5, neighbouring), domain, 18)
+    release = mechanism.budget.standard
+    if not set(kinds) & set(OUTSIDE):
+        assert release is None
+        return
+    assert release is not None
+    tables = {
+        ends: table_of_kinds(
+            domain, {**{kind: [KINDS[kind][1][at] for at in ends] for kind in kinds}, "y0": [0] * len(ends)}
+        )
+        for ends in ((0, 1), (0, 0), (1, 1), (0,), (1,))
+    }
+    calls = {}
+    for ends, table in tables.items():
+        noise = Answering(0, -20, 60)
+        release.run(noise, mechanism.features, table)
+        (calls[ends],) = noise.calls
+    near = (
+        [((0, 1), (0, 0)), ((0, 1), (1, 1))]
+        if neighbouring == "replace_one"
+        else [(two, one) for two in calls for one in calls if len(two) > len(one) and set(one) <= set(two)]
+    )
+    moved = max(float(np.linalg.norm(calls[a].values - calls[b].values)) for a, b in near)
+    # At σ = multiplier·moved this is the Gaussian mechanism that the ledger has.
+    assert 1 <= calls[0, 1].scale / (release.multiplier * moved) <= 1 + 1e-6
 
 
 @pytest.mark.parametrize(("n", "rows"), [(6, 4_000), (6_000, 3), (6_000, 4_000)])

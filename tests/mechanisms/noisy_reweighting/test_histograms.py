@@ -16,7 +16,7 @@ from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.privacy.noise import NoiseSource
-from tests.conformance.neighbours import Exact
+from tests.conformance.neighbours import Deaf, Exact, neighbours, spent
 
 HOURS = dpsyn.Attribute("hours", "numeric", lower=0, upper=99, bins=10, integer=True, public=True)
 GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=9_999, bins=5, integer=True, public=True)
@@ -157,6 +157,42 @@ def test_functions_and_public_rows_keep_the_bins_that_they_speak_of():
         encoding = mechanism.encoding(NoiseSource(np.random.default_rng(0)), TABLE)
         np.testing.assert_array_equal(encoding.codes(TABLE), TABLE.codes)
         assert mechanism(np.random.default_rng(0), TABLE).rows["hours"].value_counts().index[0] == 40
+
+
+WHOLE = dpsyn.Attribute("whole", "numeric", lower=0, upper=99, bins=4, integer=True, public=True)
+DAY = dpsyn.Attribute("day", "date", lower=0, upper=99, bins=4, missing=True, public=True)
+FIXED = dpsyn.Domain.of([PAID, WHOLE, DAY])
+VALUES = {"paid": [False, True], "whole": [0, 99], "day": [*pd.to_datetime([0, 60], unit="D"), pd.NaT]}
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("fixed", ["functions", "public rows", None])
+def test_no_neighbour_costs_more_than_was_asked_for_where_bins_are_fixed_or_not(fixed, noise, neighbouring):
+    """Every level is asked for, of whole numbers and of dates that may be empty: the worst neighbour costs what is paid."""
+    frame = pd.DataFrame({"paid": [True, False] * 2, "whole": [0, 0, 99, 40], "day": [VALUES["day"][0]] * 3 + [pd.NaT]})
+    table, settings = dpsyn.Table(frame, FIXED), {}
+    if fixed == "functions":
+        settings["family"] = FunctionFamily([lambda codes: codes[:, 0], lambda codes: codes[:, 1] / 3], FIXED.shape)
+    elif fixed:
+        settings |= {"reduced_space": "public", "public": table}
+    spec = dpsyn.PrivacySpec(0.7, 1e-6 if noise == "gaussian" else 0.0, neighbouring)
+    mechanism = calibrated(spec, table, **settings)
+    scale = mechanism.ledger.scale(next(part for part in mechanism.ledger.parts if part.name == HISTOGRAMS))
+    mine = Deaf(0, 10**6)
+    mechanism.measured(mine, table)
+    worst, most = 0.0, 0
+    for other in neighbours(frame, VALUES, neighbouring):
+        theirs = Deaf(0, 10**6)
+        mechanism.measured(theirs, dpsyn.Table(other, FIXED))
+        cost = spent(mine.calls, theirs.calls)
+        worst = max(worst, cost.epsilon if noise == "laplace" else cost.rho)
+        pairs = zip(mine.calls, theirs.calls, strict=True)
+        most = max(most, sum(int(np.abs(a.values - b.values).sum()) for a, b in pairs if a.scale == scale))
+    allowed = sum(entry["epsilon" if noise == "laplace" else "rho"] for entry in mechanism.ledger.entries)
+    assert most == mechanism.histograms.moved(neighbouring)
+    assert 0.999 < worst / allowed <= 1 + 1e-12
+    assert noise == "gaussian" or worst <= 0.7 * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, math.nan])
