@@ -211,9 +211,9 @@ def test_private_statistics_say_what_is_noisy(shown: dict[str, Any], neighbourin
     found = dpsyn.private_statistics(dpsyn.DatasetStatistics(20, 5_000, 0.5), spec)
     (least, most), (low, high) = found.n_interval, found.max_frequency_interval
     assert found._shown()[1] == [
-        "data: 20 bits; n and the largest share of equal rows, with noise",
-        f"  n: {found.n:,}, " + (f"{least:,} to {most:,} with 95 %" if secret else "which is public"),
-        f"  largest share of equal rows: {found.max_frequency:.4g}, {low:.4g} to {high:.4g} with 95 %",
+        f"data: 20 bits; {'n and ' * secret}the largest share of equal rows, with noise",
+        f"  n: {found.n:,}, " + (f"{least:,} to {most:,} with 95 % confidence" if secret else "which is public"),
+        f"  largest share of equal rows: {found.max_frequency:.4g}, {low:.4g} to {high:.4g} with 95 % confidence",
         *(f"  {line}" for line in found.guarantee._shown()[1][:2]),
     ]
 

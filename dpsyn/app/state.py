@@ -323,7 +323,7 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
     sentences = []
     groups = _of_the_same_rows(releases, dict.fromkeys([*(m.dataset for m in releases), *(found.name for found in drawn)]))
     for names in groups:
-        name, same = " and ".join(names), ", the same rows," if len(names) > 1 else ""
+        name, same = " and ".join(names), ", which share rows," if len(names) > 1 else ""
         every = {
             ("release", "releases"): [made.release.guarantee for made in releases if made.dataset in names],
             ("draw of statistics", "draws of statistics"): [found.guarantee for found in drawn if found.name in names],

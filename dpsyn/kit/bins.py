@@ -22,7 +22,8 @@ def histogram_share(domain: Domain, key: str, usual: float, **options: Any) -> f
         usual,
         0.05,
         key=key,
-        help="They choose the bins of numbers and dates and say what a bin really holds: spikes such as 0 or 40, and tails. "
+        help="They choose the bins of numbers and dates, unless the table is so small that noise would, and say what a bin "
+        "really holds: spikes such as 0 or 40, and tails. "
         "At 0 bins are equally wide, and nothing is known inside them.",
         **options,
     )

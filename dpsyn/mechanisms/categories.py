@@ -60,8 +60,8 @@ class Categories(Config):
         rows: k; None makes as many as there are, by the noisy tables where a neighbour adds or removes one. Rows cost no
             privacy.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`),
-            which choose their bins and what is drawn inside; 0 takes bins of equal width. Nothing is spent where there is no
-            such column.
+            which choose their bins, where noise would not, and what is drawn inside; 0 takes bins of equal width. Nothing is
+            spent where there is no such column.
 
     Raises:
         ParameterError: a value is outside its range.

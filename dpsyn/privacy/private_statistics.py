@@ -12,6 +12,7 @@ from dpsyn.data.counted import AnyTable
 from dpsyn.display import PRIVATE, RELEASED, Shown
 from dpsyn.domain import NOT_YET_TRUE, Domain
 from dpsyn.errors import DomainError, ParameterError
+from dpsyn.notation import counted
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.statistics import DatasetStatistics, bits_of
@@ -55,11 +56,12 @@ class PrivateStatistics(Shown):
 
     def _shown(self) -> tuple[str, list[str]]:
         (least, most), (low, high) = self.n_interval, self.max_frequency_interval
-        about = f"{least:,} to {most:,} with 95 %" if self.guarantee.neighbouring == "add_remove" else "which is public"
+        secret = self.guarantee.neighbouring == "add_remove"
+        about = f"{least:,} to {most:,} with 95 % confidence" if secret else "which is public"
         lines = [
-            f"{self.name}: {self.p:,} bits; n and the largest share of equal rows, with noise",
+            f"{self.name}: {counted(self.p, 'bit')}; {'n and ' * secret}the largest share of equal rows, with noise",
             f"  n: {self.n:,}, {about}",
-            f"  largest share of equal rows: {self.max_frequency:.4g}, {low:.4g} to {high:.4g} with 95 %",
+            f"  largest share of equal rows: {self.max_frequency:.4g}, {low:.4g} to {high:.4g} with 95 % confidence",
             *(f"  {line}" for line in self.guarantee._shown()[1][:2]),
         ]
         return RELEASED if self.guarantee.status == "proven" else PRIVATE, lines
@@ -179,8 +181,8 @@ def _of_pair(largest: int, rest: int, epsilon: float, possible: int) -> _Release
     n_interval = (n_low, max(n_low, largest + rest + n_width))
 
     def share(some: int, others: int) -> float:
-        counted, remaining = max(some, 1), max(others, 0)
-        return max(counted / (counted + remaining), 1 / possible)
+        equal, remaining = max(some, 1), max(others, 0)
+        return max(equal / (equal + remaining), 1 / possible)
 
     return n, count / n, n_interval, (share(largest - width, rest + width), share(largest + width, rest - width))
 

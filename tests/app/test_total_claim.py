@@ -117,7 +117,7 @@ def test_the_same_rows_under_another_name_are_of_the_same_people(salts: tuple[st
     drawn: Any = [SimpleNamespace(name="c.csv", guarantee=claim(0.5))]
     assert total_claim(found, drawn) == (
         "Privacy adds up over what is published: the 4 releases and the one draw of statistics of clean and clean (1) and "
-        "c.csv, the same rows, together cost 53.5 under replacing one row; "
+        "c.csv, which share rows, together cost 53.5 under replacing one row; "
         "the 2 releases of asia together cost 10 under replacing one row; "
         "the one release of d costs 64 under replacing one row; where these are of the same people, they add up, too."
     )

@@ -95,9 +95,15 @@ def part_spent(mechanism: OnCategories, calls: list[Call], found: list[Call]) ->
 
 
 @pytest.mark.parametrize(
-    ("values", "neighbouring", "delta"),
-    [(BITS, "replace_one", 0.0), (MIXED, "replace_one", 1e-5), (MIXED, "add_remove", 0.0), (BITS, "add_remove", 1e-5)],
-    ids=["bits, replace, pure", "mixed, replace", "mixed, add, pure", "bits, add"],
+    ("values", "neighbouring", "epsilon", "delta"),
+    [
+        (BITS, "replace_one", 1.7, 0.0),
+        (MIXED, "replace_one", 1.7, 1e-5),
+        (MIXED, "add_remove", 1.7, 0.0),
+        (BITS, "add_remove", 1.7, 1e-5),
+        (MIXED, "add_remove", 50.0, 0.0),
+    ],
+    ids=["bits, replace, pure", "mixed, replace", "mixed, add, pure", "bits, add", "mixed, add, chosen bins"],
 )
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_no_neighbour_costs_more_than_was_asked_for(
@@ -105,11 +111,12 @@ def test_no_neighbour_costs_more_than_was_asked_for(
     settings: dict[str, Any],
     values: dict[str, list[Any]],
     neighbouring: Any,
+    epsilon: float,
     delta: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     remember_fits(monkeypatch)
-    table, spec = table_of(frame_of(values)), dpsyn.PrivacySpec(1.7, delta, neighbouring)
+    table, spec = table_of(frame_of(values)), dpsyn.PrivacySpec(epsilon, delta, neighbouring)
     config = config_class(name)(rows=3, **SETTINGS.get(name, {}), **settings)
     mechanism = config.calibrate(spec, table.domain, table.n)
     assert isinstance(mechanism, OnCategories)
@@ -121,7 +128,7 @@ def test_no_neighbour_costs_more_than_was_asked_for(
         pd.testing.assert_frame_equal(rows, same)
         worst = max(worst, part_spent(mechanism, calls, found))
     assert worst <= 1
-    assert worst > TIGHT
+    assert worst > (TIGHT if epsilon < 2 else 0.2)  # DualQuery's steps are as many as they are
     claim = mechanism.guarantee
     assert ("The number of rows n is public." in claim.assumptions) is (neighbouring == "replace_one")
     assert (claim.epsilon, claim.neighbouring) == (spec.epsilon, neighbouring)

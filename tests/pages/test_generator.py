@@ -147,7 +147,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     assert not app.info
     app.session_state["dataset"] = replace(app.session_state["dataset"], target="safety")
     (said,) = (i.value for i in app.run().info)
-    assert said.startswith("Measured for predicting **class**; on the page Data **safety** is chosen now")
+    assert said.startswith("Measured for predicting **class**. The page Data has **safety** as the column to predict")
     del found[app.session_state["releases"][0].number]
     above = [e.value for e in app.run().main if e.type in ("info", "markdown")]
     headline = next(i for i, value in enumerate(above) if value.startswith(":material/arrow_forward:"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.kit.widgets import DELTA, EPSILON
@@ -88,14 +89,21 @@ def test_links_of_earlier_versions_are_understood(page: str) -> None:
     assert not [warning for warning in app.warning if "Not taken from the link" in warning.value]
 
 
-def test_comparison_holds_the_budget_that_its_button_spends() -> None:
+def test_comparison_holds_the_budget_that_its_button_spends(monkeypatch: pytest.MonkeyPatch) -> None:
     spends = "by every mechanism, each with ε = 10, δ = 10⁻⁶"
     app = at("comparison", epsilon="10", delta="1e-6")
     assert spends in " ".join(m.value for m in app.markdown)
     app = at("generator", epsilon="10", delta="1e-6")
     app.query_params.clear()  # as a browser does on the way to another page
+    sent, send = [], QueryParams._send_query_param_msg
+    monkeypatch.setattr(QueryParams, "_send_query_param_msg", lambda params: sent.append(params.to_dict()) or send(params))
     app = app.switch_page("comparison.py").run()
     assert spends in " ".join(m.value for m in app.markdown)
+    assert sent == [
+        {"data": "asia"},
+        {"data": "asia", "epsilon": "10", "delta": "1e-6"},
+    ]  # each is an entry of the browser's history
+    monkeypatch.undo()
     assert address(app) == address(app.run()) == {"epsilon": "10", "delta": "1e-6"}
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     app.select_slider(key=DELTA).set_value(1e-5).run()
@@ -104,6 +112,9 @@ def test_comparison_holds_the_budget_that_its_button_spends() -> None:
     app.query_params.update({"epsilon": "3.16", "delta": "1e-9"})  # a step back in the browser
     assert address(app.run()) == {"epsilon": "10"}
     assert address(at("comparison", epsilon="1", delta="1e-5")) == {}
+    app = at("comparison", epsilon="7")
+    assert address(app) == {}
+    assert [w.value for w in app.warning if "Not taken from the link" in w.value and "epsilon" in w.value]
 
 
 def test_rows_keep_their_budget_in_the_address_and_other_rows_have_that_of_all_pages() -> None:

@@ -112,6 +112,10 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     st.rerun()
 
 
+def _predicting(target: str | None) -> str:
+    return "without predicting a column" if target is None else f"for predicting **{escape.markdown(target)}**"
+
+
 def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """What the last measurement of this data found."""
     found = state.comparison()
@@ -123,8 +127,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     reports: dict[str, Report] = {name: found["reports"][name] for name in ranking(found["reports"])}
     if found["target"] != current.target:
         st.info(
-            f"Measured for predicting **{escape.markdown(found['target'] or 'nothing')}**; on the page Data "
-            f"**{escape.markdown(current.target or 'nothing')}** is chosen now: “Measure again” can take it.",
+            f"Measured {_predicting(found['target'])}. The page Data has **{escape.markdown(current.target or 'none')}** as "
+            "the column to predict: “Measure again” can take it.",
             icon=":material/info:",
         )
     if left := [label for label in releases if label not in reports]:
@@ -132,8 +136,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")
     road.conclude(reports)
     for made in (releases[label] for label in reports if label in releases):
-        for sentence in made.release.notes:
-            st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(sentence)}", icon=":material/warning:")
+        if notes := made.release.notes:
+            st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(' '.join(notes))}", icon=":material/warning:")
     places = colours(map(releases.get, reports))
     with st.container(border=True):
         st.caption(
