@@ -17,7 +17,7 @@ run: $(VENV)/.run
 
 # Parts that run side by side, one more than there are processors, since some wait for a browser; what each said comes once
 # it is done. The longest come first.
-PARTS := tests/browser:tests/app:tests/kit:tests/cli tests/conformance:tests/mechanisms tests/pages tests/data:tests/robustness
+PARTS := tests/browser:tests/app:tests/kit:tests/cli tests/conformance tests/mechanisms tests/pages tests/data:tests/robustness
 OTHERS := $(foreach part,$(subst :, ,$(PARTS)),--ignore=$(part))
 test: check
 	printf '%s\n' $(PARTS) '$(OTHERS)' | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') -I PART sh -c ' \
