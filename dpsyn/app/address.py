@@ -81,23 +81,25 @@ def hold(settings: Mapping[str, list[str]]) -> None:
         return
     # Every message is an entry of the browser's history: one for all.
     with context.session_state.query_params() as params:
-        before = params.to_dict()
-        for name in [name for name in settings if name not in context.shared.widget_user_keys_this_run]:
+        mine = [name for name in settings if name not in context.shared.widget_user_keys_this_run]
+        changed = any(settings[name] != params.get_all(name) for name in mine)
+        for name in mine:
             if (binding := params.get_binding_for_param(name)) is not None:
                 params.unbind_widget(binding.widget_id)
             if settings[name]:
                 params.set_with_no_forward_msg(name, settings[name])
             else:
                 params.discard_param_no_forward_msg(name)
-        if params.to_dict() != before:
+        if changed:
             params._send_query_param_msg()
 
 
 def hold_budget() -> None:
     """The same of the budget that all pages share, on one that spends it and has no slider of it; a link's counts first."""
     keep_shared()
-    refuse([name for name in widgets.budget_in_link() if name in st.query_params and name not in st.session_state])
-    hold(widgets.budget_in_link())
+    budget = widgets.budget_in_link()
+    refuse([name for name in budget if name in st.query_params and name not in st.session_state])
+    hold(budget)
 
 
 def drop_shared() -> None:

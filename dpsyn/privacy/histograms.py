@@ -84,7 +84,8 @@ class Bins:
     def by_chance(self, deviation: float) -> bool:
         """Whether noise of this deviation, and not the rows, would choose other bins than these, which are equally wide."""
         rows = self.parts.between(self.edges)[0]
-        crowded = rows.max() > _CROWDED * rows.sum() > _CROWDED * _DEAFENING * deviation
+        total = rows.sum()
+        crowded = rows.max() > _CROWDED * total and total > _DEAFENING * deviation
         return bool(deviation > _LOUD * rows.mean() and not crowded)
 
     def codes(self, values: Floats) -> npt.NDArray[np.int32]:

@@ -129,3 +129,22 @@ def test_rows_keep_their_budget_in_the_address_and_other_rows_have_that_of_all_p
     assert values(app)["epsilon"] == 3.16
     assert address(app) == {"epsilon": "3.16"}
     assert app.segmented_control(key="mechanism").value == "mwem"
+
+
+@pytest.mark.parametrize(("said", "messages"), [(["a", "b"], 0), (["c", "b"], 1), (["b"], 1), ([], 1)])
+def test_of_a_setting_with_several_values_each_is_held(
+    said: list[str], messages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def page() -> None:
+        from dpsyn.app import address
+
+        address.hold({"x": ["a", "b"], "y": []})
+
+    sent, send = [], QueryParams._send_query_param_msg
+    monkeypatch.setattr(
+        QueryParams, "_send_query_param_msg", lambda params: sent.append(params.get_all("x")) or send(params)
+    )
+    app = AppTest.from_function(page)
+    app.query_params["x"] = said
+    assert app.run().query_params["x"] == ["a", "b"]
+    assert sent == [["a", "b"]] * messages
