@@ -4,12 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-# Wheels alone, each with its hash: nothing is built on the way in but dpsyn itself, by the pinned setuptools.
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
-LOCKED = $(INSTALL) --require-hashes --only-binary :all:
-EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
+# Byte code is kept whatever the environment says: the app and most tests start processes.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test postgres check wheel mutants fuzz lock lowest sbom python3.12 python3.13 clean
+# Wheels alone, each with its hash: nothing is built on the way in but dpsyn itself, by the pinned setuptools. pip would
+# compile the libraries' own tests, too, and on one processor.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED = $(INSTALL) --require-hashes --only-binary :all: --no-compile
+EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable . && $(BIN)/python -m compileall -q -j 0 -x /tests/ $(VENV)/lib
+
+.PHONY: run test postgres check style wheel mutants fuzz lock lowest sbom python3.12 python3.13 clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -19,19 +23,21 @@ run: $(VENV)/.run
 # it is done. The longest come first.
 PARTS := tests/browser:tests/app:tests/kit:tests/cli tests/conformance tests/mechanisms tests/pages tests/data:tests/robustness
 OTHERS := $(foreach part,$(subst :, ,$(PARTS)),--ignore=$(part))
-test: check
-	printf '%s\n' $(PARTS) '$(OTHERS)' | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') -I PART sh -c ' \
-	  log=$$(mktemp); $(BIN)/python -m pytest $$(echo "$$1" | tr : " ") > $$log 2>&1; code=$$?; cat $$log; rm -f $$log; exit $$code' \
+test: style
+	printf '%s\n' $(PARTS:%=pytest:%) 'pytest $(OTHERS)' mypy | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') -I PART sh -c ' \
+	  log=$$(mktemp); $(BIN)/python -m $$(echo "$$1" | tr : " ") > $$log 2>&1; code=$$?; cat $$log; rm -f $$log; exit $$code' \
 	  sh PART
 
 # A PostgreSQL of our own for the tests that need one (apt-get install postgresql); `.ci/postgres stop` ends it.
 postgres:
 	.ci/postgres start
 
-check: $(VENV)/.test
+check: style
+	$(BIN)/mypy
+
+style: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # The library, the command and the app in one file, dist/dpsyn-*.whl.

@@ -49,7 +49,8 @@ def _within_reach(value: Any) -> Any:
         return math.inf if value > 0 else -math.inf
     if isinstance(value, Decimal):
         return None if value.is_nan() else float(value)
-    return value if isinstance(value, str | int | float | np.number) and not isinstance(value, np.complexfloating) else None
+    strange = isinstance(value, np.complexfloating | np.timedelta64)  # durations count among NumPy's whole numbers
+    return value if isinstance(value, str | int | float | np.number) and not strange else None
 
 
 def undecimal(value: Any) -> Any:

@@ -43,7 +43,9 @@ def counted(count: int, noun: str = "") -> str:
 
 
 def gigabytes(count: float) -> str:
-    """A number of bytes as people say it: 0.5 GB, 45 GB, 1,200 GB, 5.7 million GB."""
+    """A number of bytes as people say it: 0.5 GB, 45 GB, 1,200 GB, 5.7 million GB, 10¹⁸³ GB."""
+    if count >= 10**21:
+        return f"10{superscript(round(math.log10(count)) - 9)} GB"
     value = count / 1e9
     for size, name in ((1e9, "billion "), (1e6, "million ")):
         if value >= 0.9995 * size:

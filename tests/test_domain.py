@@ -544,6 +544,12 @@ def test_what_is_no_number_is_not_taken_for_one(values: Any) -> None:
         Attribute("x", "numeric", lower=0, upper=9).encode(pd.Series(values))
 
 
+@pytest.mark.parametrize("unit", ["ns", "h", "D"])
+def test_a_duration_among_other_cells_is_no_number(unit: Any) -> None:
+    with pytest.raises(DomainError, match=r"row 2 has .* not a number"):
+        Attribute("x", "numeric", lower=0, upper=9).encode(pd.Series([1, np.timedelta64(3, unit)], dtype=object))
+
+
 def test_numbers_too_large_for_double_precision_are_clipped() -> None:
     column = pd.Series([10**400, -(10**400), decimal.Decimal("1e400"), "7"], dtype=object)
     assert Attribute("x", "numeric", lower=0, upper=9).numbers(column).tolist() == [9, 0, 9, 7]

@@ -49,6 +49,9 @@ def test_shares(share: float, text: str) -> None:
         (5_653_103e9, "5.7 million GB"),
         (1.2e17, "120 million GB"),
         (3.3e19, "33 billion GB"),
+        (999_000_000_000e9, "999 billion GB"),
+        (2.1e21, "10¹² GB"),
+        (10**400, "10³⁹¹ GB"),
     ],
 )
 def test_memory_in_words(count: float, text: str) -> None:

@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.errors import ParameterError
+from dpsyn.errors import ParameterError, TooLargeError
 
 Integers = npt.NDArray[np.int64]
 Tables = Sequence[tuple[int, ...]]
+
+DEEPEST = 64
+"""Columns that vary in one function, at most: no memory holds so many functions, and to count them takes minutes."""
 
 
 def symmetric_sums(values: Iterable[int], degree: int) -> list[int]:
@@ -50,6 +53,12 @@ def contingency_cells(sizes: Sequence[int], degree: int) -> int:
 def column_sets(columns: int, degree: int) -> list[tuple[int, ...]]:
     """All sets of at most d columns, the empty one first, by size and then in order."""
     return [s for j in range(min(degree, columns) + 1) for s in combinations(range(columns), j)]
+
+
+def require_countable(sizes: Sequence[int], degree: int) -> None:
+    """Raise TooLargeError, without counting them, if functions of so many columns are more than any memory holds."""
+    if min(degree, sum(size > 1 for size in sizes)) > DEEPEST:
+        raise TooLargeError("degree", degree, f"at most {DEEPEST}: functions of more columns fit into no memory")
 
 
 def check_sizes_and_degree(sizes: Sequence[int], degree: int) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DomainError, ParameterError
+from dpsyn.errors import DomainError, ParameterError, TooLargeError
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.feature_map import FeatureMap, clip_to_ball
+from dpsyn.mechanisms.registry import config_class
 from dpsyn.privacy import dp_cda_epsilon
 from dpsyn.table import Table
 
@@ -95,3 +96,11 @@ def test_the_smallest_clip_norm_still_hides_a_record():
     assert np.hypot.reduce(clipped, axis=1).max() <= 1e-100 * (1 + 1e-12)
     assert mechanism.noise_scale_for(mechanism.public_sizes) > 0
     assert np.isfinite(mechanism(None, data).rows["x"]).all()
+
+
+@pytest.mark.parametrize("columns", [600, 3_000])
+@pytest.mark.parametrize("name", ["private_sampling", "noisy_reweighting", "independent"])
+def test_a_degree_beyond_any_memory_is_refused_without_counting_what_it_asks_for(name: str, columns: int):
+    wide = Domain.of(Attribute(f"c{j}", "truth", (False, True), public=True) for j in range(columns))
+    with pytest.raises(TooLargeError, match=f"degree = {columns // 2} is not possible: at most 64"):
+        config_class(name)(degree=columns // 2, rows=1).calibrate(SPEC, wide, 1_000)

@@ -28,7 +28,7 @@ from operator import getitem
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import pandas as pd
+from pyarrow import parquet
 
 from dpsyn import checks
 from dpsyn.data.source import Columns
@@ -299,6 +299,9 @@ def _of_sqlite(path: Path, set_aside: list[str]) -> Iterator[MadeRelease | Exper
     try:
         with closing(sqlite3.connect(path, timeout=20)) as database:
             database.text_factory = lambda data: data.decode(errors="replace")
+            others = "SELECT name FROM sqlite_schema WHERE type = 'view'"  # which may ask for anything
+            for (name,) in database.execute(others).fetchmany(1):
+                raise DataError(f"{path} is not a workspace ({name} is no table): name another folder")
             version = int(database.execute("PRAGMA user_version").fetchone()[0])
             if version > _SQLITE_VERSION:
                 raise DataError(f"{path} was written by a later dpsyn (version {version}); use that one")
@@ -314,8 +317,9 @@ def _of_sqlite(path: Path, set_aside: list[str]) -> Iterator[MadeRelease | Exper
         record = checked(dict[str, Any], read_json(text))
         checked(Columns, record.get("domain"))
         try:
-            written = rows_to_csv(pd.read_parquet(io.BytesIO(rows)), Domain.from_dict(record["domain"]))
-        except (ValueError, TypeError, OSError) as fault:
+            frame = parquet.read_table(io.BytesIO(rows)).to_pandas(ignore_metadata=True)
+            written = rows_to_csv(frame, Domain.from_dict(record["domain"]))
+        except (ValueError, TypeError, OSError, KeyError, NotImplementedError, MemoryError) as fault:
             raise DataError(f"its rows cannot be read ({fault})") from fault
         entry = {"made": made, "dataset": dataset, "label": label, "record": record, "rows": written}
         return replace(MadeRelease.from_dict(0, entry), key=_key(number, made, dataset))

@@ -20,7 +20,7 @@ from dpsyn.privacy.budget import SingleRelease, last_release, single_release
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
-from dpsyn.solvers.contingency import cell_offsets, contingency_cells
+from dpsyn.solvers.contingency import cell_offsets, contingency_cells, require_countable
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.solvers.rounding import repaired_rows, systematic_rows
 from dpsyn.theory.formulas import CALIBRATED_NOISE, Paper
@@ -62,6 +62,7 @@ class Independent(Categories):
         """
         domain, n, stage, budget = self._begun(spec, domain, n)
         degree = min(self.degree, len(domain))
+        require_countable(domain.shape, degree)
         if (cells := contingency_cells(domain.shape, degree)) > MOST_CELLS:
             allowed = f"so few that tables have at most {MOST_CELLS:,} cells: all get noise"
             raise ParameterError("degree", f"{self.degree} ({counted(cells)} cells)", allowed)

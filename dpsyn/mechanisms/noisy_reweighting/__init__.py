@@ -41,7 +41,7 @@ from dpsyn.notation import counted as in_words
 from dpsyn.notation import gigabytes
 from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.solvers.contingency import contingency_cells
+from dpsyn.solvers.contingency import contingency_cells, require_countable
 from dpsyn.table import Table
 from dpsyn.theory.formulas import Paper
 
@@ -345,6 +345,7 @@ class NoisyReweighting(Config):
             has = in_words(wide.size, "value")
             allowed = f"column {quoted(wide.name)} has {has}; Walsh functions need two, use 'contingency'"
             raise ParameterError("statistics", "walsh", allowed)
+        require_countable(shape, self.degree)
         count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
             widest = sorted(domain.attributes, key=lambda a: a.size, reverse=True)[:_NAMED]
@@ -352,8 +353,8 @@ class NoisyReweighting(Config):
             raise ParameterError(
                 "degree",
                 self.degree,
-                f"{count:,} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, leave out or group "
-                f"columns ({named}), or choose tables",
+                f"{in_words(count)} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, leave out or "
+                f"group columns ({named}), or choose tables",
             )
         if walsh:
             return WalshFamily(len(domain), self.degree, constant=constant)

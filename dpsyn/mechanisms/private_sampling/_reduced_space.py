@@ -15,8 +15,8 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import FailureError, ParameterError, TooLargeError, quoted
 from dpsyn.mechanisms.base import Progress, no_progress
 from dpsyn.memory import available_memory
-from dpsyn.notation import gigabytes
-from dpsyn.solvers.contingency import contrast_dimension
+from dpsyn.notation import counted, gigabytes
+from dpsyn.solvers.contingency import contrast_dimension, require_countable
 from dpsyn.solvers.executors import Executor, available_processors
 from dpsyn.solvers.memory import operator_bytes, solver_bytes
 from dpsyn.solvers.operator import LARGEST_BLOCK, BlockOperator, DenseOperator, PointOperator
@@ -90,6 +90,7 @@ def space_size(
     """
     shape = domain.shape
     kind = _kind(domain, space)
+    require_countable(shape, degree)
     dimension = contrast_dimension(shape, degree)
     most = _default_size(shape, degree) if reduced_space_size is None else reduced_space_size
     whole = domain.size <= most
@@ -135,9 +136,9 @@ def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool
         return _bytes_needed(shape, degree, points, elsewhere=elsewhere) <= allowed
 
     low = contrast_dimension(shape, degree)
-    says = f"with C = {low:,} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
+    says = f"with C = {counted(low)} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
     if not fits(low):
-        raise TooLargeError("degree", degree, f"{says} (m = {m:,}). {_what_fits(shape, degree, partial(fits, None))}")
+        raise TooLargeError("degree", degree, f"{says} (m = {counted(m)}). {_what_fits(shape, degree, partial(fits, None))}")
     high = m
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
@@ -206,7 +207,8 @@ def default_draws(shape: Sequence[int], degree: int) -> int:
     """max(2000, 4·C, M·(ln C + 7)), M the cells of the largest d-way table: so many that no cell is likely to stay empty."""
     dimension = contrast_dimension(shape, degree)
     largest_table = math.prod(sorted(shape)[-degree:])
-    filled = math.ceil(largest_table * (math.log(dimension) + 7))
+    each = math.log(dimension) + 7
+    filled = math.ceil(largest_table * each) if largest_table < 2**53 else largest_table * math.ceil(each)
     return max(_FEWEST_DRAWS, _DRAWS_PER_FUNCTION * dimension, filled)
 
 

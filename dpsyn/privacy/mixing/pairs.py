@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations
 from numbers import Integral
 from typing import Literal, NamedTuple
 
@@ -179,7 +179,10 @@ def _relevant(classes: Sequence[MixedClass], together: int) -> list[MixedClass]:
     at no cost: those that stay below the costliest classes.
     """
     ranked = sorted(classes, key=lambda c: (-c.lost, -c.gained, -c.rows))
-    kept = [c for i, c in enumerate(ranked) if sum(other.covers(c) for other in ranked[:i]) < together]
+    kept: list[MixedClass] = []
+    for c in ranked:  # what covers a class that covers this one does so itself: those kept are enough to ask
+        if len(list(islice((other for other in kept if other.covers(c)), together))) < together:
+            kept.append(c)
     if together == 1 or len(kept) <= _MOST:
         return kept
     limit = sorted((c.rows * c.lost**2 for c in kept), reverse=True)[together - 1]

@@ -22,7 +22,7 @@ from dpsyn.mechanisms.dp_cda.accounting.functions import (
 )
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 from dpsyn.privacy.mixing import exact as mixing
-from dpsyn.privacy.mixing.pairs import Part, dominating, mixed_classes
+from dpsyn.privacy.mixing.pairs import MixedClass, Part, dominating, mixed_classes
 from dpsyn.privacy.mixing.pld import composed_epsilon
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
@@ -212,6 +212,15 @@ def found_and_expected(counts, rows, variant):
         every.append([Part("add", a.lost, a.rows), Part("remove", b.gained, b.rows)])
     expected = max(composed_epsilon(parts, multiplier, DELTA, 1e-2) for parts in every)
     return mixing.change_epsilon("replace_one", made, multiplier, DELTA, variant=variant, tolerance=1e-2), expected
+
+
+def test_each_of_many_classes_is_compared_with_few(monkeypatch):
+    asked = []
+    covers = MixedClass.covers
+    monkeypatch.setattr(MixedClass, "covers", lambda mine, other: asked.append(1) or covers(mine, other))
+    counts = [50 + number % 2 for number in range(3_000)]
+    assert len(dominating(mixed_classes(5, counts, 2, "fixed_size"), "replace_one", "fixed_size")) == 3
+    assert len(asked) < 5 * len(counts)
 
 
 @pytest.mark.parametrize("change", ["replace_same_class", "add_remove"])
