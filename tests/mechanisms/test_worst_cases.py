@@ -19,7 +19,7 @@ from tests.conformance.neighbours import remember_fits
 
 BOTH = ["replace_one", "add_remove"]
 RUNS = {
-    "private_sampling": 20_000, "mst": 4_000, "privbayes": 4_000,
+    "private_sampling": 10_000, "mst": 4_000, "privbayes": 3_500, "privsyn": 1_400, "mwem": 1_400, "dual_query": 1_000,
     "dp_mix": 500, "local_perturbation": 500, "random_projection": 500,
 }  # fmt: skip
 """A side, where it is not 2,000, to catch half of the noise."""
