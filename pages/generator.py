@@ -132,5 +132,7 @@ if releases:
     else:
         they = "The release is" if len(releases) == 1 else "Releases are"
         then = f"{they} kept in the workspace: after a reload, open that on the page Comparison."
+        if more := state.with_workspace(lambda folder: folder.more_than(releases)):
+            then += f" It holds {more} more by now, which are not counted here: open it again to count them."
         then += " Draws of statistics are not: write down what they cost." * bool(drawn)
     st.caption(f"{widgets.said(state.total_claim(releases, drawn))} {then}")

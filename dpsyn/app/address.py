@@ -26,7 +26,7 @@ _EARLIER = {
 """What settings were called in links while every page, list, or group of mechanisms had its own."""
 _GONE = ("in_cda_sizes", "in_cda_lines_", "in_cda_claim", "in_cda_runs", "in_nr_factor")
 """How names of settings begin that are no more."""
-_ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
+_ASKED, _REFUSED, _RENAMED = "_asked_by_link", "_refused_of_link", "_renamed_in_link"
 
 
 def admit() -> None:
@@ -54,6 +54,7 @@ def admit() -> None:
     # What a widget has said already is no link's word any more.
     asked = {name: texts for name, texts in said.items() if name not in st.session_state}
     st.session_state[_ASKED] = asked, unfit
+    st.session_state[_RENAMED] = bool(earlier)
 
 
 def refuse(names: Iterable[str]) -> None:
@@ -82,7 +83,7 @@ def hold(settings: Mapping[str, list[str]]) -> None:
     # Every message is an entry of the browser's history: one for all.
     with context.session_state.query_params() as params:
         mine = [name for name in settings if name not in context.shared.widget_user_keys_this_run]
-        changed = any(settings[name] != params.get_all(name) for name in mine)
+        changed = st.session_state.get(_RENAMED) or any(settings[name] != params.get_all(name) for name in mine)
         for name in mine:
             if (binding := params.get_binding_for_param(name)) is not None:
                 params.unbind_widget(binding.widget_id)
@@ -111,8 +112,9 @@ def keep_shared() -> None:
     """Keep what the address says of the settings that all pages share for the pages that show them. To be called after all
     widgets of them."""
     for name, options in _OPTIONS.items():
-        if name in st.query_params and name not in st.session_state:
-            found = [option for option in options if _says([st.query_params[name]], option)]
+        if name not in st.session_state:
+            texts = st.query_params.get_all(name)
+            found = [option for option in options if len(texts) == 1 and _says(texts, option)]
             if found:
                 st.session_state[name] = found[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -341,7 +342,9 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
             continue
         epsilon, delta, neighbouring = together(claims)
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
-        total = f"{total} under {BETWEEN[neighbouring]}" if delta < 1 else "everything, as their δ add up to 1 or more"
+        total = f"{total} under {BETWEEN[neighbouring]}"
+        if delta >= 1 or math.isinf(epsilon):
+            total = f"everything, as their {'δ add up to 1 or more' if delta >= 1 else 'ε add up beyond all numbers'}"
         kinds = [
             f"the one {one}" if len(some) == 1 else f"the {len(some)} {more}"
             for (one, more), some in promised.items()

@@ -48,6 +48,10 @@ def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
             "the 3 releases of asia together cost everything, as their δ add up to 1 or more.",
         ),
         (
+            [claim(1e308), claim(1e308)],
+            "the 2 releases of asia together cost everything, as their ε add up beyond all numbers.",
+        ),
+        (
             [claim(), claim(status="demonstration")],
             "asia: what was made as published, or with a seed, has no guarantee; publishing it costs everything; "
             "the one release of asia costs 1 under replacing one row.",

@@ -7,6 +7,7 @@ import sys
 from urllib.parse import parse_qs
 
 import pytest
+from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import SAMPLES
@@ -107,6 +108,21 @@ def test_nonsense_in_a_link_falls_back_to_the_defaults():
     app = at("inside", data="nothing", is_floor="many", is_columns_asia=["no such column"], inside_mechanism="none")
     assert app.session_state["dataset"].sample == "asia"
     assert app.slider(key="is_floor").value == 0.25
+
+
+@pytest.mark.parametrize("page", ["comparison", "generator"])
+def test_a_setting_that_a_link_has_twice_is_none_that_one_can_have(page):
+    app = at(page, data="asia", epsilon=["10", "20"])
+    assert any("Not taken from the link: epsilon" in warning.value for warning in app.warning)
+    assert "epsilon" not in app.query_params
+    assert not any("ε = 20" in block.value for block in (*app.markdown, *app.caption))
+
+
+def test_the_browser_is_told_todays_name_of_a_setting(monkeypatch):
+    told, send = [], QueryParams._send_query_param_msg
+    monkeypatch.setattr(QueryParams, "_send_query_param_msg", lambda params: told.append(dict(params)) or send(params))
+    at("comparison", data="asia", f_epsilon="10")
+    assert told[-1] == {"data": "asia", "epsilon": "10"}
 
 
 def test_a_draw_stays_while_it_is_frozen_and_not_otherwise():

@@ -20,7 +20,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import reduce
@@ -148,6 +148,11 @@ class Workspace:
         """Whether it is kept, and nobody has removed it."""
         with self._there():
             return self._path(thing).exists()
+
+    def more_than(self, releases: Iterable[MadeRelease]) -> int:
+        """How many releases it keeps besides these: other visits made them since it was read."""
+        with self._there():
+            return len({path.stem for path in self._files()} - {made.key for made in releases})
 
     def keep(self, thing: MadeRelease | Experiment, before: MadeRelease | Experiment | None = None) -> None:
         """Write a release, or an experiment with its results, in place of what the folder has of it.

@@ -303,6 +303,15 @@ def test_visits_on_one_folder_lose_nothing_of_each_other(tmp_path: Path) -> None
     assert [r.status for r in Workspace(tmp_path).read().experiments[0].results.values()] == ["done"] * 4
 
 
+def test_releases_that_other_visits_have_made_are_counted(tmp_path: Path) -> None:
+    mine, other = kept(), kept()
+    workspace = Workspace(tmp_path)
+    workspace.keep(mine)
+    assert [workspace.more_than(known) for known in ([mine], [], [mine, other])] == [0, 1, 0]
+    Workspace(tmp_path).keep(other)
+    assert [workspace.more_than(known) for known in ([mine], [], [mine, other])] == [1, 2, 0]
+
+
 def test_a_change_leaves_what_another_visit_has_changed(tmp_path: Path) -> None:
     workspace, made = Workspace(tmp_path), kept()
     measured = replace(made, measured=MEASURED)
