@@ -41,7 +41,7 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
         raise DataError("the DataFrame's column names have several levels; join them into one text each")
     try:
         names = tuple(str(name) if isinstance(name, str) or not pd.isna(name) else "" for name in frame.columns)
-    except (ValueError, ArithmeticError):  # of an array, and of a decimal that is a signalling NaN
+    except (ValueError, ArithmeticError, NotImplementedError):  # of arrays, of a signalling NaN, of an index of pandas
         raise DataError("a column name of the DataFrame is neither a text nor a number; give all columns texts") from None
     check_shape(names, len(frame))
     return frame.set_axis(list(names), axis="columns").reset_index(drop=True)

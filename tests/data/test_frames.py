@@ -131,6 +131,12 @@ def test_what_cannot_be_used_is_refused_by_name(values: Any, part: str) -> None:
     assert caught.value.column == "x"
 
 
+def labelled(label: Any) -> pd.DataFrame:
+    labels = np.empty(1, dtype=object)
+    labels[0] = label
+    return pd.DataFrame([[1]], columns=pd.Index(labels, dtype=object, tupleize_cols=False))
+
+
 @pytest.mark.parametrize(
     ("frame", "part"),
     [
@@ -142,6 +148,7 @@ def test_what_cannot_be_used_is_refused_by_name(values: Any, part: str) -> None:
         (pd.DataFrame(index=[1]), "no columns"),
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several levels"),
         (pd.DataFrame([[1]], columns=pd.Index([decimal.Decimal("sNaN")], dtype=object)), "neither a text nor a number"),
+        (labelled(pd.MultiIndex.from_tuples([("a", "b")])), "neither a text nor a number"),
     ],
 )
 def test_frames_that_are_no_tables(frame: pd.DataFrame, part: str) -> None:

@@ -394,9 +394,10 @@ def _planned(config: NoisyReweighting, domain: Domain, family: Family, tables: i
         whole = size <= _spaces.LISTED_AT_MOST and size * family.count <= _MOST_DENSE
         listed = True
     else:
-        unlisted = widest <= 2 and size <= _spaces.WHOLE_AT_MOST and _spaces.halves_fit(shape)
-        listed = not unlisted
-        whole = unlisted or size * tables <= _LOOK_UPS
+        few = size * tables <= _LOOK_UPS
+        halved = widest <= 2 and size <= _spaces.WHOLE_AT_MOST and _spaces.halves_fit(shape)
+        listed = not halved or (few and not _spaces.halves_are_quicker(shape, tables))
+        whole = halved or few
     if config.reduced_space == "whole" and not whole:
         raise ParameterError(
             "reduced_space", "whole", f"fewer points: the domain has {size:,} rows, too many for {tables:,} tables"

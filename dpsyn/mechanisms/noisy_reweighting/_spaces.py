@@ -26,12 +26,26 @@ LISTED_AT_MOST = 8_192
 LOOK_UPS_AT_MOST = 40_000_000
 """Points times tables of a space that is listed: 8 bytes and about 5 nanoseconds each and every step."""
 _HALVES_AT_MOST = 40_000_000
+_A_LOOK_UP = 75.0
+"""Multiplications of a product of matrices that take as long as a look-up."""
 
 
 def halves_fit(sizes: Sequence[int]) -> bool:
     """Whether the one-hot codes of the two halves of the domain stay small (a single very wide column does not)."""
+    return sum(points * width for points, width in _halves(sizes)) <= _HALVES_AT_MOST
+
+
+def halves_are_quicker(sizes: Sequence[int], tables: int) -> bool:
+    """Whether a step on the halves takes no longer than one on all points as a list (with a column of thousands it does)."""
+    first, second = _halves(sizes)
+    products = first[0] * first[1] * (first[1] + second[0]) + second[0] * second[1] ** 2
+    return products <= _A_LOOK_UP * math.prod(sizes) * tables
+
+
+def _halves(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Points and codes of each half of a domain."""
     cut = min(range(len(sizes) + 1), key=lambda k: math.prod(sizes[:k]) + math.prod(sizes[k:]))
-    return sum(math.prod(half) * sum(half) for half in (sizes[:cut], sizes[cut:])) <= _HALVES_AT_MOST
+    return [(math.prod(half), sum(half)) for half in (sizes[:cut], sizes[cut:])]
 
 
 def all_points(sizes: Sequence[int]) -> Codes:

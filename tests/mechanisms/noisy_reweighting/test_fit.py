@@ -61,3 +61,14 @@ def test_independent_rows_follow_a_density_that_does_not_quite_add_up(listed: bo
     generator: Any = Told()
     rows = _fit.drawn_codes(plan, law, (4,), 6, generator)
     assert rows.ravel().tolist() == ([2, 2, 2, 1, 1, 1] if listed else [1, 1, 1, 2, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "listed"),
+    [((2_000, 2, 20), True), ((5_000, 2, 20), True), ((2, 20, 2_000), True), ((2,) * 8, False), ((16,) * 5, False)],
+    ids=str,
+)
+def test_points_are_listed_where_products_of_matrices_would_take_longer(sizes: tuple[int, ...], listed: bool) -> None:
+    """A column of 2,000 categories has 8 × 10⁹ products at every step; 40,000 points in three tables are soon looked up."""
+    plan: Any = dpsyn.NoisyReweighting().calibrate(SPEC, categories(*sizes), 100)
+    assert (plan.plan.space, plan.plan.listed) == ("whole", listed)

@@ -336,3 +336,13 @@ def test_a_release_that_drew_points_is_judged_by_how_many_and_another_is_not(m: 
     assert ("m_lower" in found, "m_upper" in found) == (drawn, drawn)
     assert asked["whole_domain"] is not drawn
     assert asked["reduced_space_size"] == (40 if drawn else 64)
+
+
+@pytest.mark.parametrize(
+    ("p", "gamma", "holds"),
+    [(4, 0.2, False), (5, 0.2, True), (2, 0.13, False), (2, 0.12, True), (60, 0.2499, True), (60, 0.25, False)],
+)
+def test_theorem_4_2_succeeds_where_4_gamma_and_the_term_of_p_leave_some(p: int, gamma: float, holds: bool):
+    """0.8 + 0.25, 0.8 + 0.18; 0.52 + 0.5, 0.48 + 0.5; 0.9996 and 1, with a billionth."""
+    condition = next(c for c in conditions(replace(ASIA, p=p, degree=1, failure_probability=gamma)) if c.key == "success")
+    assert condition.holds is holds
