@@ -127,6 +127,25 @@ def test_what_the_smallest_shrinkage_is_not_known_by_makes_a_loss_unsure() -> No
     assert found.uncertainty > 100 * known.uncertainty
 
 
+@pytest.mark.parametrize("program", ["linear", "quadratic"])
+def test_a_loss_is_as_unsure_as_the_residual_of_either_solution_leaves_it(program: str) -> None:
+    meter = LossMeter(PrivateSampling(floor=0.05, ceiling=5.0, rows=1), _dependent(30, (2, 3, 2), 5))
+    change, matched = meter.neighbours.random("replace_one", 1, np.random.default_rng(0))[0], meter._matched
+    found = [meter.loss(change).uncertainty]
+    for residual in (1e-5, 1e-4):
+        meter._matched = replace(matched, **{program: replace(getattr(matched, program), residual=residual)})
+        found.append(meter.loss(change).uncertainty)
+    assert found[1] > 100 * found[0]
+    assert found[2] == pytest.approx(10 * found[1], rel=0.1)
+
+
+def test_dates_that_keep_their_weekdays_are_measured_by_their_bins() -> None:
+    days = [dpsyn.Attribute("d", "date", lower=0, upper=9, bins=2, public=True, keep=keep) for keep in ((), ("weekday",))]
+    frame = pd.DataFrame({"d": pd.to_datetime([0, 1, 8], unit="D")})
+    plain, kept = (dpsyn.local_loss(PrivateSampling(degree=1, rows=1), Table(frame, dpsyn.Domain.of([day]))) for day in days)
+    assert kept.lower_bound == plain.lower_bound > 0
+
+
 def test_the_worst_neighbour_is_the_one_of_the_largest_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not of the largest loss, which may be the least certain one."""
     meter = LossMeter(PrivateSampling(rows=1), _table([[0, 0], [1, 2]], 2, 3))
