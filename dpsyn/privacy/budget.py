@@ -27,6 +27,16 @@ _ROUNDING = 1e-12
 """By how much noise is larger, and the budget smaller, than it has to be: rounding cannot cost more than was asked for."""
 
 
+def mean_error(scale: float, terms: int = 1, *, gaussian: bool) -> float:
+    """E|noise| of this scale, or of the sum of so many, up to what makes it discrete.
+
+    The sum of k Laplace numbers is the difference of two Gamma(k): E|sum| = 2Γ(k + 1/2)/(√π·Γ(k)), 1 for k = 1.
+    """
+    if gaussian:
+        return math.sqrt(2 * terms / math.pi) * scale
+    return math.prod((k + 0.5) / k for k in range(1, terms)) * scale
+
+
 @dataclass(frozen=True)
 class Budget:
     """What all parts may cost together.
@@ -92,7 +102,7 @@ class Budget:
 
     def mean_error(self, scale: float) -> float:
         """E|noise|, up to what makes it discrete."""
-        return math.sqrt(2 / math.pi) * scale if self.noise == "gaussian" else scale
+        return mean_error(scale, gaussian=self.noise == "gaussian")
 
     def ledger(self, *parts: tuple[str, float, float]) -> dict[str, Any]:
         """What a record says of it: each part with its name, what it costs (which is given), and the scale of its noise."""

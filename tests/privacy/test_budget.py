@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.budget import Budget, SingleRelease, last_release, single_release
+from dpsyn.privacy.budget import Budget, SingleRelease, last_release, mean_error, single_release
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -96,6 +96,10 @@ def test_the_noise_has_the_law_that_is_paid_for_and_the_spread_that_is_said(delt
     assert np.abs(noise).mean() == pytest.approx(budget.mean_error(scale), rel=0.01)
     # Kurtosis: 3 of Gaussian noise, 6 of Laplace noise.
     assert (noise**4).mean() / noise.var() ** 2 == pytest.approx(3 if delta else 6, abs=0.3)
+    for terms in (3, 40):
+        sums = np.abs(noise[: terms * 5000].reshape(terms, -1).sum(axis=0)).mean()
+        assert sums == pytest.approx(mean_error(scale, terms, gaussian=delta > 0), rel=0.03)
+    assert mean_error(1.0, 3, gaussian=False) == 3 / 2 * 5 / 4
     once = single_release(PrivacySpec(1.0, delta), 60)
     assert once.noise == budget.noise
     drawn = once.released(NoiseSource(np.random.default_rng(1)), np.full(200_000, 5)) - 5

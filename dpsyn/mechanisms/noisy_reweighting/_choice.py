@@ -80,12 +80,7 @@ class ChoosingMechanism(NoisyReweightingMechanism):
         sizes = self.domain.shape
         # Σ of c_i·c_j over pairs without a list of them, of which 10,000 columns have 50 million.
         cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2 / math.comb(len(sizes), 2)
-        return cells * self._mean_error * self.scale_with(1 / self.most_chosen)
-
-    @property
-    def _mean_error(self) -> float:
-        """E|noise| at scale 1, up to what makes it discrete."""
-        return math.sqrt(2 / math.pi) if self.ledger.kind == "gaussian" else 1.0
+        return cells * self.ledger.mean_error(self.scale_with(1 / self.most_chosen))
 
     def scale_with(self, share: float) -> float:
         """Of the noise on a table that has this share of what all tables that are chosen get."""
@@ -136,7 +131,7 @@ class ChoosingMechanism(NoisyReweightingMechanism):
         chance = [np.sqrt(rows * np.outer(laws[i], laws[j]) / (2 * math.pi)).sum() for i, j in pairs]
         cells = np.array([sizes[i] * sizes[j] for i, j in pairs], dtype=np.float64)
         kind = "gaussian" if self.ledger.kind == "gaussian" else "laplace"
-        one = self.chosen_scale * self._mean_error
+        one = self.ledger.mean_error(self.chosen_scale)
         dependence = 2 * (np.asarray(scores, dtype=np.float64) - np.array(chance))
         chosen = dense_pairs(pairs, dependence, cells, POWERS[kind], one)[:_MOST_CHOSEN]
         return chosen, in_proportion(1 - _ROUNDING, chosen, lambda pair: sizes[pair[0]] * sizes[pair[1]], POWERS[kind])

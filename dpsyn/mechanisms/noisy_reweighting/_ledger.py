@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import N_IS_PUBLIC, TABLES_ARE_PUBLIC
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
-from dpsyn.privacy.budget import Budget
+from dpsyn.privacy.budget import Budget, mean_error
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Neighbouring, PrivacySpec
@@ -132,6 +132,10 @@ class Ledger:
     def released(self, noise: NoiseSource, values: Integers, scale: float) -> Integers:
         """Whole numbers with the discrete noise of this ledger."""
         return (noise.discrete_gaussian if self.kind == "gaussian" else noise.discrete_laplace)(values, scale)
+
+    def mean_error(self, scale: float, terms: int = 1) -> float:
+        """E|noise| of this scale, or of the sum of so many, up to what makes it discrete."""
+        return mean_error(scale, terms, gaussian=self.kind == "gaussian")
 
     @property
     def neighbours(self) -> tuple[tuple[Part, ...], ...]:

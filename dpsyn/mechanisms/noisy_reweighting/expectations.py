@@ -10,6 +10,7 @@ import numpy as np
 
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
+from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism
 from dpsyn.notation import counted, number
@@ -82,31 +83,33 @@ def noise_on_tables(mechanism: NoisyReweightingMechanism) -> tuple[int, float]:
     """
     if isinstance(mechanism, ChoosingMechanism):
         return 2, mechanism.noise_on_a_table / mechanism.n
-    family = mechanism.statistics
-    spreads = mechanism.spreads * family.unit / mechanism.n
+    family, ledger = mechanism.statistics, mechanism.ledger
+    scales = mechanism.scales[: mechanism.statistic_count] * family.unit / mechanism.n
     degree = max((len(group.columns) for group in family.groups), default=0)
     largest = [group for group in family.groups if len(group.columns) == degree]
     if family.name == "functions" or degree == 0:
         return degree, 0.0
-    mean = math.sqrt(2 / math.pi)  # E|z| of a standard normal z
     if family.name == "contingency":
-        sums = np.add.reduceat(spreads, [group.start for group in family.groups])
-        return degree, mean * float(np.mean([sums[i] for i, g in enumerate(family.groups) if len(g.columns) == degree]))
+        sums = np.add.reduceat(scales, [group.start for group in family.groups])
+        mean = float(np.mean([sums[i] for i, g in enumerate(family.groups) if len(g.columns) == degree]))
+        return degree, ledger.mean_error(mean)
     if family.name == "walsh":
         # A cell of the 2^d is 2^-d times the sum of all functions of its columns, with signs; equal noise within an order.
-        by_order = {len(group.columns): spreads[group.start] for group in family.groups}
-        return degree, mean * math.sqrt(sum(math.comb(degree, j) * by_order[j] ** 2 for j in range(1, degree + 1)))
+        by_order = {len(group.columns): scales[group.start] for group in family.groups}
+        squares, terms = sum(math.comb(degree, j) * by_order[j] ** 2 for j in range(1, degree + 1)), 2**degree - 1
+        return degree, ledger.mean_error(math.sqrt(squares / terms), terms)
     sizes = Counter(tuple(sorted(family.sizes[j] for j in group.columns)) for group in largest)
-    cells = sum(count * _root_terms(shape) for shape, count in sizes.items()) / len(largest)
-    return degree, mean * float(spreads.max()) * cells
+    scale = float(scales.max())
+    total = sum(tables * _noise_of(shape, ledger, scale) for shape, tables in sizes.items())
+    return degree, total / len(largest)
 
 
-def _root_terms(sizes: tuple[int, ...]) -> float:
-    """Σ over the cells of a table of √(how many noisy conjunctions its count is the alternating sum of)."""
+def _noise_of(sizes: tuple[int, ...], ledger: Ledger, scale: float) -> float:
+    """Σ E|noise| over the cells of a table, each of whose counts is an alternating sum of noisy conjunctions."""
     total = 0.0
     for first in product((True, False), repeat=len(sizes)):
         # Where a cell has the first code of a column, it is a difference: all rows less those with any other code.
-        terms = math.prod(size for size, is_first in zip(sizes, first, strict=True) if is_first)
+        terms = math.prod(size for size, is_first in zip(sizes, first, strict=True) if is_first) - all(first)
         same = math.prod(size - 1 for size, is_first in zip(sizes, first, strict=True) if not is_first)
-        total += same * math.sqrt(terms - all(first))
+        total += same * ledger.mean_error(scale, terms) if terms else 0.0
     return total
