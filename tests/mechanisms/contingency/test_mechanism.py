@@ -256,3 +256,34 @@ def test_a_wide_domain_runs_without_listing_it():
     frame = pd.DataFrame(np.repeat([[0] * 80, [1] * 80], 300, axis=0), columns=list(wide.names))
     made = dpsyn.Contingency().calibrate(dpsyn.PrivacySpec(1.0, 1e-6), wide, 600)(None, Table(frame, wide)).rows
     assert sorted(made.drop_duplicates().sum(axis=1)) == [0, 80]
+
+
+@pytest.mark.parametrize("rows", [[("p", "p")] * 600 + [("q", "s")] * 399 + [("r", "r")], list(product("pqr", "p")) * 334])
+@pytest.mark.parametrize(
+    ("kept", "said"), [([260, 0, 213], ["About 53 % of the rows"]), ([500, 0, 0], ["About 50 %"]), ([260, 0, 241], [])]
+)
+def test_that_most_rows_were_in_cells_that_did_not_pass_is_said_by_the_noisy_counts_alone(rows, kept, said):
+    """1 - 473/1000, 1 - 500/1000, 1 - 501/1000: by hand, whatever the real rows are."""
+
+    class Chosen(Deaf):
+        def discrete_laplace(self, values, scale):
+            return np.array(kept)
+
+    table = table_of(rows[:1000])
+    mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(1.0, 1e-4), DOMAIN, 1000)
+    made, diagnostics = mechanism._run(Chosen(), table, lambda step, share: None)
+    release = replace(mechanism(None, table), rows=made, diagnostics=diagnostics)
+    found = [note.replace("\N{NO-BREAK SPACE}", " ") for note in release.notes]
+    assert len(found) == len(said)
+    assert all(note.startswith(first) for note, first in zip(found, said, strict=True))
+    secret = {name: value for name, value in release.settings.items() if name != "n"}  # as where rows are added
+    assert replace(release, settings=secret).notes == ()
+
+
+def test_how_many_rows_a_cell_needs_is_said_before_the_run():
+    mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(1.0, 1e-5), DOMAIN, 1000)
+    # Laplace noise of scale 2: 1 + 2·log(10⁵/(1 + e^(-1/2))) = 23.08.
+    assert mechanism.threshold == 24
+    (said,) = mechanism.expected()
+    assert said == ("caption", "Combinations of values that fewer than about 24 rows share will be missing.")
+    assert dpsyn.Contingency(cells="all").calibrate(dpsyn.PrivacySpec(1.0, 1e-5), DOMAIN, 1000).expected() == []
