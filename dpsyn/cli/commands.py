@@ -362,7 +362,8 @@ def generate(
         note_unconfirmed(table.domain, file, schema)
         note_doubts(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
-        for sentence in (said for kind, said in made_by.expected() if kind == "warning"):
+        warned = [said for kind, said in made_by.expected() if kind == "warning"]
+        for sentence in warned:
             note(sentence)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
@@ -390,7 +391,7 @@ def generate(
             note_written_alike(table.domain)
     # Notes are not in what may be published with the rows: they may name classes of a domain that nobody confirmed.
     shown = note if as_json or place is None else say
-    for line in release.notes if as_json else repr(release).splitlines():
+    for line in [said for said in release.notes if said not in warned] if as_json else repr(release).splitlines():
         shown(line)
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}

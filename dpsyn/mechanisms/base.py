@@ -103,6 +103,7 @@ class Release(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """What its rows cannot be, in sentences, from public facts, from the rows and from what the noise let through."""
+        from dpsyn.mechanisms.encoding import said_of_noise
         from dpsyn.mechanisms.registry import offered
 
         if self.config is None or self.domain is None:
@@ -110,7 +111,8 @@ class Release(Shown):
         of_release = offered(self.mechanism, "expectations:of_release")
         stated = self.guarantee.status == "stated"  # by a file, and by nothing else
         told = () if of_release is None or stated else of_release(self, self.domain)
-        lost = (*told, *self.config.not_kept(self.domain))
+        noise = () if stated else said_of_noise(self.settings, self.settings.get("n"))
+        lost = (*told, *noise, *self.config.not_kept(self.domain))
         if not self.config.fills_empty_numbers:
             return lost
         binned = [a for a in self.domain.attributes if a.is_binned and a.name in self.rows]
@@ -360,12 +362,14 @@ class Mechanism(Shown, ABC):
         return {}
 
     def expected(self) -> list[tuple[str, str]]:
-        """What its folder says of a run before it starts, from n and public facts only: ("caption" or "warning", sentence).
-        A warning says that little of the data will be left."""
+        """What there is to say of a run before it starts, from n and public facts only: ("caption" or "warning", sentence).
+        A warning says that little of the data, or of what fine histograms are for, will be left."""
+        from dpsyn.mechanisms.encoding import said_of_noise
         from dpsyn.mechanisms.registry import offered
 
         of_run = offered(self.config.name, "expectations:of_run")
-        return [] if of_run is None else list(of_run(self))
+        told = [] if of_run is None else list(of_run(self))
+        return [*told, *(("warning", sentence) for sentence in said_of_noise(self.calibrated(), self.n))]
 
     @property
     def may_drop_rows(self) -> bool:

@@ -15,7 +15,8 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
 from dpsyn.data.counted import AnyTable
-from dpsyn.domain import Codes, Domain
+from dpsyn.domain import Codes, Domain, listed
+from dpsyn.errors import quoted
 from dpsyn.mechanisms.base import (
     N_IS_PUBLIC,
     ROWS,
@@ -27,15 +28,22 @@ from dpsyn.mechanisms.base import (
     check_request,
 )
 from dpsyn.mechanisms.encoding import Stage, checked_share, staged, staged_before
-from dpsyn.privacy.budget import Budget
+from dpsyn.notation import number
+from dpsyn.privacy.budget import Budget, mean_error
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory
 
+ONE_WAY = "one-way tables"
+"""Their name in a ledger."""
 COUNTING = 0.02
 """Share of a budget for the number of rows, where it is a secret and a mechanism has to know it."""
+
+
+DROWNED = 2.0
+"""Noise on the cells of a table, in parts of all rows, from which on most of the table is lost in it."""
 
 
 class Model(Protocol):
@@ -113,6 +121,23 @@ def released_tables(release: Release) -> dict[tuple[str, ...], pd.DataFrame]:
 def _unlike(text: str) -> Iterator[str]:
     """The text, and with more and more underscores."""
     return (text + "_" * many for many in count_from())
+
+
+def drowned(settings: Mapping[str, Any], domain: Domain, n: int | None) -> list[str]:
+    """That noise drowns tables of single columns, by the settings of a run and its rows; nothing where n is a secret."""
+    part = next((part for part in settings["ledger"] if part["name"] == ONE_WAY), None)
+    if n is None or part is None:
+        return []
+    share = mean_error(part["scale"], gaussian="rho" in part) / n
+    found = {a.name: share * a.size for a in domain.attributes if share * a.size > DROWNED}
+    if not found:
+        return []
+    tables, more = ("each of the tables", " or more") if len(found) > 1 else ("the table", "")
+    return [
+        f"Noise on the cells of {tables} of {listed(map(quoted, found))} adds up to about "
+        f"{number(min(found.values()), 2)} times all the rows{more}, so little but what is most frequent will be left: "
+        f"drop {'columns, ' * (len(domain) > 1)}bins or categories, or raise ε."
+    ]
 
 
 def claimed(spec: PrivacySpec, stage: Stage, source: str, delta: float) -> Guarantee:

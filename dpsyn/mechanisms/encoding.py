@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,8 +11,9 @@ from dpsyn import checks
 from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
+from dpsyn.notation import counted, number
 from dpsyn.privacy.budget import Budget
-from dpsyn.privacy.histograms import Encoding, Histograms
+from dpsyn.privacy.histograms import Encoding, Histograms, deafened
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -71,6 +74,22 @@ class Stage:
         if self.histograms is None:
             return {}
         return {"epsilon_for_histograms": self.epsilon, "histogram_noise_scale": self.scale}
+
+
+def said_of_noise(settings: Mapping[str, Any], n: int | None) -> tuple[str, ...]:
+    """That noise hides what fine histograms are for, by the settings of a run and its rows; nothing where n is a secret."""
+    before = {"name": HISTOGRAMS, "scale": settings.get("histogram_noise_scale")}  # a mechanism that has its own ledger
+    part = next(part for part in (*settings.get("ledger", ()), before) if part["name"] == HISTOGRAMS)
+    if n is None or part["scale"] is None:
+        return ()
+    deviation = part["scale"] * (1 if "rho" in part else math.sqrt(2))
+    if not deafened(n, deviation):
+        return ()
+    return (
+        f"Noise of standard deviation {number(deviation)} goes on fine histograms of {counted(n, 'row')}, so where in its "
+        "bin a value lies is mostly lost, and a column of mostly zeros may have few: drop numeric columns, give the "
+        "histograms a larger share, or raise ε.",
+    )
 
 
 def checked_share(share: object) -> float:

@@ -50,6 +50,11 @@ more than this share of the rows: it is to be told apart all the same. Where all
 bin."""
 
 
+def deafened(rows: float, deviation: float) -> bool:
+    """Whether noise of this deviation on counts of so many rows can fill a bin: bins are then those of the domain."""
+    return bool(rows <= _DEAFENING * deviation)
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """What a mechanism tells apart in one column, and what is drawn inside.
@@ -85,7 +90,7 @@ class Bins:
         """Whether noise of this deviation, and not the rows, would choose other bins than these, which are equally wide."""
         rows = self.parts.between(self.edges)[0]
         total = rows.sum()
-        crowded = rows.max() > _CROWDED * total and total > _DEAFENING * deviation
+        crowded = rows.max() > _CROWDED * total and not deafened(total, deviation)
         return bool(deviation > _LOUD * rows.mean() and not crowded)
 
     def codes(self, values: Floats) -> npt.NDArray[np.int32]:

@@ -165,6 +165,106 @@ def test_noise_on_a_table_that_may_be_chosen_is_that_of_all_pairs():
     assert noise_on_tables(mechanism) == (2, pytest.approx(cells * of_cell / 20_000))
 
 
+def numbers(columns):
+    """A thousand whole numbers and one: trees of four levels."""
+    names = [f"c{j}" for j in range(columns)]
+    return Domain.of(Attribute(c, "numeric", lower=0, upper=1000, unit=1.0, integer=True, public=True) for c in names)
+
+
+def zeros(domain, n):
+    """Rows of which nine in ten are 0."""
+    random = np.random.default_rng(0)
+    drawn = np.where(random.random((n, len(domain))) < 0.9, 0, random.integers(1, 1000, (n, len(domain))))
+    return Table(pd.DataFrame(drawn, columns=list(domain.names)), domain)
+
+
+@pytest.mark.parametrize(("n", "told"), [(3394, 1), (3395, 0)])
+def test_noise_that_hides_what_fine_histograms_are_for_is_said_before_and_after_a_run(n, told):
+    """By hand: a tenth of ε = 1, five trees of four levels, two counts each: scale 400, six deviations are 3394.1 rows."""
+    domain = numbers(5)
+    mechanism = dpsyn.Independent().calibrate(dpsyn.PrivacySpec(1.0), domain, n)
+    begins = f"Noise of standard deviation 566 goes on fine histograms of {n:,} rows"
+    said = [sentence for kind, sentence in mechanism.expected() if kind == "warning"]
+    assert [sentence.startswith(begins) for sentence in said] == [True] * told
+    release = mechanism(None, zeros(domain, n))
+    assert list(release.notes) == said
+    assert replace(release, guarantee=replace(release.guarantee, status="stated")).notes == ()
+    spaced = " ".join(repr(release).split())
+    assert spaced.count("a column of mostly zeros may have few") == told
+
+
+def test_that_zeros_are_lost_is_true_where_it_is_said_and_not_where_it_is_not():
+    for n, epsilon, delta, told in ((1000, 1.0, 0.0, True), (1000, 1.0, 1e-5, False)):
+        data = zeros(numbers(5), n)
+        release = dpsyn.Independent().calibrate(dpsyn.PrivacySpec(epsilon, delta), data.domain, n)(None, data)
+        assert bool(release.notes) is told
+        kept = float((release.rows == 0).to_numpy().mean())
+        assert kept < 0.4 if told else kept > 0.7  # 0.01 and 0.88 were measured
+
+
+def test_a_secret_number_of_rows_is_told_to_whoever_runs_it_and_not_with_the_release():
+    domain = numbers(5)
+    mechanism = dpsyn.Independent().calibrate(dpsyn.PrivacySpec(0.1, 0.0, "add_remove"), domain, 300)
+    assert [kind for kind, _ in mechanism.expected()] == ["warning"]
+    assert mechanism(None, zeros(domain, 300)).notes == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["noisy_reweighting", "mwem", "mst", "aim", "privbayes", "contingency", "privsyn", "dp_gan"]
+)
+def test_every_mechanism_with_fine_histograms_says_so(name):
+    domain = numbers(4)
+    # Laplace noise of scale 320 in each with an accounting of its own; the others' by zCDP, a sixth of that.
+    for n, told in ((150, 1), (20_000, 0)):
+        found = config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), domain, n).expected()
+        assert sum("fine histograms" in sentence for _, sentence in found) == told
+    own = name in ("contingency", "dp_gan")
+    found = config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), domain, 2000).expected()
+    assert any("standard deviation 453 goes on fine histograms of 2,000 rows" in sentence for _, sentence in found) is own
+
+
+@pytest.mark.parametrize(("n", "told"), [(39, True), (41, False)])
+def test_noise_that_drowns_the_table_of_a_column_is_said_before_and_after_a_run(n, told):
+    """By hand: ε = 1 on two tables, a replaced row moves two counts of each: scale 4, so 80 on 20 cells, 12 on three."""
+    domain = categories(20, 3)
+    mechanism = dpsyn.Independent().calibrate(dpsyn.PrivacySpec(1.0), domain, n)
+    random = np.random.default_rng(0)
+    table = Table(pd.DataFrame({a.name: random.choice(a.categories, n) for a in domain.attributes}), domain)
+    releases = [mechanism(random, table) for _ in range(60)]
+    said = [sentence for _, sentence in mechanism.expected()]
+    assert list(releases[0].notes) == said
+    assert len(said) == told
+    off = [
+        np.abs(made.diagnostics["noisy_tables"].counts[0,] - np.bincount(table.codes[:, 0], minlength=20))
+        for made in releases
+    ]
+    assert np.sum(off, axis=1).mean() / n == pytest.approx(80 / n, rel=0.1)
+    name = domain.names[0]
+    for sentence in said:
+        assert sentence.startswith(
+            f"Noise on the cells of the table of {name!r} adds up to about 2.1 times all the rows, so"
+        )
+
+
+def test_the_tables_that_noise_drowns_are_named_and_the_best_of_them_says_how_much():
+    domain = categories(20, 3, 40)
+    for config, of_each in ((dpsyn.Independent(), 6), (dpsyn.MST(), 18)):  # 2·3/ε, of a third of ε
+        (_, said), *others = config.calibrate(dpsyn.PrivacySpec(1.0), domain, 50).expected()
+        first, second = domain.names[0], domain.names[2]
+        named = [first, second] if of_each * 3 <= 2 * 50 else list(domain.names)
+        assert others == []
+        assert f"each of the tables of {', '.join(map(repr, named))} adds up to about" in said
+        assert f"about {number(20 * of_each / 50, 2)} times all the rows or more, so" in said
+    (_, said), *_ = dpsyn.MST().calibrate(dpsyn.PrivacySpec(0.01, 1e-5), categories(5), 50).expected()
+    assert said.endswith("drop bins or categories, or raise ε.")
+
+
+@pytest.mark.parametrize("name", ["independent", "mst", "aim", "privbayes", "privsyn", "mwem"])
+def test_a_thousand_rows_of_a_few_columns_are_enough_at_one(name):
+    mechanism = config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), numbers(6), 1000)
+    assert mechanism.expected() == []
+
+
 NUMBERED = {"private_sampling", "dp_cda", "dp_mix", "local_perturbation", "random_projection"}
 """Mechanisms that have to be told how many rows to make where n is a secret."""
 

@@ -234,6 +234,15 @@ def test_that_little_will_be_left_is_said_before_the_run(here: Path, secret: boo
         assert "little of the data" not in made.stdout
 
 
+def test_what_was_said_before_the_run_is_not_said_again_to_a_machine(here: Path) -> None:
+    words = ("generate", "leute.csv", "-o", "x.csv", "--mechanism", "independent", "--epsilon", "0.01", "--delta", "0")
+    made = run(*words, "--json")
+    assert made.stderr.count("goes on fine histograms of") == 1
+    assert "histograms of" not in made.stdout
+    again = run(*words, "--force")
+    assert " ".join(again.output.split()).count("goes on fine histograms of") == 2  # and with the release
+
+
 def test_machines_get_json(here: Path) -> None:
     made = json.loads(run("generate", "leute.csv", "-o", "rows.csv", "--json", *QUICK).stdout)
     assert made["written"] == {"rows": "rows.csv", "record": "rows.record.json"}

@@ -13,7 +13,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
+from dpsyn.mechanisms.categories import ONE_WAY, Categories, OnBudget, claimed
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -122,7 +122,7 @@ class AIMMechanism(OnBudget):
         """Rows, and what the first tables and all rounds cost."""
         scale = self.first.noise_scale
         before = self.budget.noise_cost(scale, len(self.domain))
-        parts = [("one-way tables", before, scale), ("all rounds", self.budget.total - before, self.first.noise_scale)]
+        parts = [(ONE_WAY, before, scale), ("all rounds", self.budget.total - before, self.first.noise_scale)]
         return {**super().calibrated(), **self.stage.ledger(*parts)}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:

@@ -14,7 +14,7 @@ from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import DEGREE, Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import ONE_WAY, Categories, OnCategories, claimed
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import SingleRelease, last_release, single_release
 from dpsyn.privacy.noise import NoiseSource
@@ -95,7 +95,7 @@ class IndependentMechanism(OnCategories):
     def calibrated(self) -> dict[str, Any]:
         """Rows, and the noise."""
         columns = len(self.tables[0])
-        name = "one-way tables" if columns == 1 else f"{len(self.tables)} tables of {columns} columns"
+        name = ONE_WAY if columns == 1 else f"{len(self.tables)} tables of {columns} columns"
         release = self.release
         if self.stage.histograms is None:
             return {**super().calibrated(), **release.ledger(name)}

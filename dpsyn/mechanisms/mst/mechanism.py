@@ -11,7 +11,7 @@ import numpy as np
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Progress
-from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
+from dpsyn.mechanisms.categories import ONE_WAY, Categories, OnBudget, claimed
 from dpsyn.notation import counted
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -97,7 +97,7 @@ class MSTMechanism(OnBudget):
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, and what every step costs."""
-        parts = [("one-way tables", self.part, self.one_way_scale)]
+        parts = [(ONE_WAY, self.part, self.one_way_scale)]
         if self.edges:
             parts += [
                 (f"choice of {self.edges} edges", self.part, self.choice_scale),

@@ -8,16 +8,13 @@ from itertools import product
 
 import numpy as np
 
+from dpsyn.mechanisms.categories import DROWNED
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism
 from dpsyn.notation import counted, number
-
-_DROWNED = 2.0
-"""Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
-
 
 _BEGUN, _USUAL_REFINEMENTS = 2.0, 10
 _A_LOOK_UP, _A_REPAIR, _A_POINT = 2.2e-7, 2e-7, 3e-6
@@ -61,7 +58,7 @@ def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
         wide = len(mechanism.wide)
         sentence += f"; {wide} wider table{'s follow' if wide > 1 else ' follows'} with rare codes merged"
     degree, total = noise_on_tables(mechanism)
-    if total <= _DROWNED:
+    if total <= DROWNED:
         return [("caption", f"{sentence}.")]
     columns = counted(degree, "column")
     remedies = f"{'lower the degree, ' * (degree > 1)}drop{' columns or' * (len(mechanism.domain) > 1)}"

@@ -14,7 +14,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import TABLES_ARE_PUBLIC, Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
+from dpsyn.mechanisms.categories import ONE_WAY, Categories, OnBudget, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
 from dpsyn.privacy.dependence import check_rows, r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
@@ -143,7 +143,7 @@ class PrivSynMechanism(OnBudget):
         """Rows, and what every step costs; the scale of the last is that of a table that has all to itself."""
         scores, singles, tables = self.parts
         listed = [
-            ("one-way tables", singles, self.one_way_scale),
+            (ONE_WAY, singles, self.one_way_scale),
             ("tables chosen", tables, self.budget.noise_scale(tables)),
         ]
         if scores:
