@@ -72,3 +72,20 @@ def test_what_cannot_be_is_refused():
     assert len(made._run(NoiseSource(None), table_of(ROWS[:2]), lambda step, share: None)[0]) == 3
     one = dpsyn.Domain.of([dpsyn.Attribute("b", "truth", (0, 1), public=True)])
     assert dpsyn.RandomProjection().calibrate(SPEC, one, 6).dimension == 1
+
+
+def test_that_a_column_may_come_out_almost_constant_is_said_where_dimensions_are_lost_and_is_true():
+    """Two numbers on one line, which is as likely to lie in any direction: in one run of eight it is almost an axis."""
+    domain = dpsyn.Domain.of(dpsyn.Attribute(name, "numeric", lower=0, upper=1, public=True) for name in "xy")
+    spec = dpsyn.PrivacySpec(5.0, 1e-5)
+    (said,) = dpsyn.RandomProjection().calibrate(spec, domain, 100).expected()
+    assert said[0] == "caption"
+    assert said[1].startswith(
+        "Rows keep 1 of 2 dimensions, drawn at random: the fewer, the likelier that a column comes out"
+    )
+    assert dpsyn.RandomProjection(dimension=2).calibrate(spec, domain, 100).expected() == []
+    assert dpsyn.RandomProjection(dimension=7).calibrate(spec, domain, 100).expected() == []  # there are no more than two
+    # Of a direction (cos φ, sin φ), φ uniform, the smaller number is under 0.1 with a probability of 4·asin(0.1)/π = 0.128.
+    random = np.random.default_rng(0)
+    least = [np.abs(orthonormal(1, 2, random)).min() < 0.1 for _ in range(4000)]
+    assert np.mean(least) == pytest.approx(0.128, abs=0.02)
