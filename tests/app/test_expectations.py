@@ -13,6 +13,7 @@ import dpsyn
 from dpsyn.app.releases import expectations
 from dpsyn.app.road import a_tenth_more
 from dpsyn.domain import Attribute, Domain
+from dpsyn.mechanisms.categories import drowned
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables, table_error
 from dpsyn.mechanisms.private_sampling import _reduced_space
@@ -244,6 +245,15 @@ def test_noise_that_drowns_the_table_of_a_column_is_said_before_and_after_a_run(
         assert sentence.startswith(
             f"Noise on the cells of the table of {name!r} adds up to about 2.1 times all the rows, so"
         )
+        assert sentence.endswith("drop columns, bins or categories, or raise ε.")
+
+
+def test_noise_as_large_as_the_limit_drowns_no_table_and_without_rows_or_tables_nothing_is_said():
+    ledger, domain = [{"name": "one-way tables", "scale": 4.0}], categories(20, 3)
+    assert len(drowned({"ledger": ledger}, domain, 39)) == 1
+    assert drowned({"ledger": ledger}, domain, 40) == drowned({"ledger": ledger}, domain, None) == []
+    pairs = dpsyn.Independent(degree=2).calibrate(dpsyn.PrivacySpec(0.01), domain, 39)
+    assert pairs.expected() == []
 
 
 def test_the_tables_that_noise_drowns_are_named_and_the_best_of_them_says_how_much():
