@@ -19,6 +19,7 @@ from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables, tab
 from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.notation import number
+from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.table import Table
 from tests.conftest import categories
 
@@ -192,6 +193,14 @@ def test_noise_that_hides_what_fine_histograms_are_for_is_said_before_and_after_
     assert replace(release, guarantee=replace(release.guarantee, status="stated")).notes == ()
     spaced = " ".join(repr(release).split())
     assert spaced.count("a column of mostly zeros may have few") == told
+
+
+def test_gaussian_noise_on_fine_histograms_is_said_by_its_scale():
+    """σ² = 40/(2·ρ/10), as 40 counts move by 1."""
+    deviation = np.sqrt(40 / (0.2 * zcdp_rho(1.0, 1e-5)))
+    for n, told in ((int(6 * deviation), 1), (int(6 * deviation) + 1, 0)):
+        found = dpsyn.Independent().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), numbers(5), n).expected()
+        assert [f"deviation {number(deviation)} goes on" in sentence for _, sentence in found] == [True] * told
 
 
 def test_that_zeros_are_lost_is_true_where_it_is_said_and_not_where_it_is_not():
