@@ -469,7 +469,8 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
 
     def _vector(self, values: object, kinds: str) -> npt.NDArray[Any]:
         try:
-            array = np.asarray(values)
+            # Under a mask stand numbers that nobody is to see.
+            array = np.empty(0, dtype=object) if np.ma.is_masked(values) else np.asarray(values)
         except ValueError:
             array = np.empty(0, dtype=object)
         if array.ndim != 1 or (array.dtype.kind not in kinds and (len(array) or array.dtype == object)):

@@ -207,6 +207,16 @@ def test_no_number_is_missing_whatever_the_column_may_have(of: dict[str, Any], m
         assert column.isna().tolist() == [True, False]
 
 
+def test_masked_values_are_refused_and_a_mask_that_hides_nothing_is_none() -> None:
+    attribute = Attribute("x", "numeric", lower=0, upper=9, bins=3, unit=1)
+    masked, bare = (np.ma.array([1, 2], mask=mask) for mask in ([True, False], [False, False]))
+    makes = (attribute.from_numbers, attribute.from_units, lambda codes: attribute.decode(codes, np.random.default_rng(0)))
+    for make in makes:
+        assert len(make(bare)) == 2
+        with pytest.raises(DomainError, match="numbers is needed"):
+            make(masked)
+
+
 def test_whatever_of_a_column_is_other_a_domain_has_another_mark() -> None:
     number = {"name": "x", "kind": "numeric", "lower": 0.0, "upper": 9.0, "bins": 3}
     changes: list[dict[str, Any]] = [

@@ -159,11 +159,12 @@ def test_nothing_is_said_of_a_tenth_more_where_the_error_hangs_on_other_things()
     assert a_tenth_more(calibrated(few.n), few) == ""
 
 
-def test_noise_on_a_table_that_may_be_chosen_is_that_of_all_pairs():
+@pytest.mark.parametrize(("noise", "error"), [("gaussian", np.sqrt(2 / np.pi)), ("laplace", 1)])
+def test_noise_on_a_table_that_may_be_chosen_is_that_of_all_pairs(noise, error):
     sizes = [2 + j % 7 for j in range(30)]
-    mechanism = calibrated(20_000, domain=categories(*sizes))
+    mechanism = calibrated(20_000, domain=categories(*sizes), noise=noise)
     cells = np.mean([sizes[i] * sizes[j] for i, j in combinations(range(30), 2)])
-    of_cell = np.sqrt(2 / np.pi) * mechanism.scale_with(1 / 200)
+    of_cell = error * mechanism.scale_with(1 / 200)
     assert noise_on_tables(mechanism) == (2, pytest.approx(cells * of_cell / 20_000))
 
 

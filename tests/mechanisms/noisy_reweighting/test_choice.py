@@ -82,11 +82,11 @@ def test_no_neighbour_costs_more_than_was_asked_for(
 @pytest.mark.usefixtures("chooses")
 @pytest.mark.parametrize(("neighbouring", "one"), [("replace_one", 2), ("add_remove", 1)])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
-@pytest.mark.parametrize("many", [1, 9, 51, 200])
+@pytest.mark.parametrize("many", [1, 9, 51, 210])
 def test_all_tables_that_are_chosen_are_paid_for_however_many_and_small(
     many: int, delta: float, neighbouring: Any, one: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tables of four cells beside those of 900."""
+    """Tables of four cells beside those of 900; of 210 the first 200 are measured, as is said."""
     monkeypatch.setattr(_choice, "dense_pairs", lambda pairs, *_: pairs[:many])
     attributes = [
         dpsyn.Attribute(f"c{j}", "categorical", tuple(range(size)), public=True)
@@ -96,7 +96,7 @@ def test_all_tables_that_are_chosen_are_paid_for_however_many_and_small(
     mechanism, noise = mechanism_of(table, dpsyn.PrivacySpec(1.0, delta, neighbouring)), Deaf(0)
     mechanism.measured(noise, table)
     _, _, *chosen = noise.calls
-    assert len(chosen) == many
+    assert len(chosen) == min(many, 200)
     cost = sum(one / (2 * call.scale**2) if delta else one / call.scale for call in chosen)
     assert cost == pytest.approx(mechanism.ledger.entries[2]["rho" if delta else "epsilon"], rel=1e-9)
 

@@ -19,6 +19,10 @@ from dpsyn.table import Table
 from tests.conformance.neighbours import Exact
 
 ASIA, CAR = dpsyn.load_sample("asia"), dpsyn.load_sample("car")
+CONSTANT = Table(
+    pd.DataFrame({"a": [0, 0, 1, 1] * 50, "b": 0, "c": [0, 0, 1, 0] * 50}),
+    dpsyn.Domain.of(dpsyn.Attribute(name, "categorical", (0, 1)[: 2 - (name == "b")], public=True) for name in "abc"),
+)
 
 
 def watched(table: Table, spec: dpsyn.PrivacySpec, **settings: Any) -> tuple[PrivBayesMechanism, Exact, BayesianNetwork]:
@@ -28,9 +32,9 @@ def watched(table: Table, spec: dpsyn.PrivacySpec, **settings: Any) -> tuple[Pri
     return mechanism, noise, model
 
 
-@pytest.mark.parametrize("table", [ASIA, CAR], ids=["F", "R"])
+@pytest.mark.parametrize(("table", "binary"), [(ASIA, True), (CAR, False), (CONSTANT, False)], ids=["F", "R", "one code"])
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
-def test_each_choice_is_the_best_useful_one_by_its_score(table: Table, neighbouring: Any) -> None:
+def test_each_choice_is_the_best_useful_one_by_its_score(table: Table, binary: bool, neighbouring: Any) -> None:
     mechanism, noise, model = watched(table, dpsyn.PrivacySpec(1.0, 0.0, neighbouring))
     sizes = table.domain.shape
     choices = [call for call in noise.calls if call.kind == "choice"]
@@ -43,7 +47,7 @@ def test_each_choice_is_the_best_useful_one_by_its_score(table: Table, neighbour
         assert len(parents) <= 3
         if at:
             joint = table_counts(table.codes, (*parents, column), sizes).reshape(-1, sizes[column])
-            score = f_score(joint) if mechanism.binary else r_score(joint, rows_public=neighbouring == "replace_one")
+            score = f_score(joint) if binary else r_score(joint, rows_public=neighbouring == "replace_one")
             assert score == choices[at - 1].values.max()
             if parents:
                 assert joint.size <= limit

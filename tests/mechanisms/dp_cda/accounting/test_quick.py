@@ -74,6 +74,7 @@ def test_a_fine_sigma_is_that_of_a_release() -> None:
 
 def test_no_sigma() -> None:
     assert sigma_for(DIGITS, 180, 1.0, "exact") is None
+    assert sigma_for(DIGITS, 179, 1.0, "exact") is not None
     assert sigma_for(DIGITS, 4, 3.8, "published") is None
     assert sigma_for(DIGITS, 4, 3.9, "published") is not None
     assert sigma_for(DIGITS, 4, 0.019, "rdp") is None
