@@ -346,3 +346,15 @@ def test_theorem_4_2_succeeds_where_4_gamma_and_the_term_of_p_leave_some(p: int,
     """0.8 + 0.25, 0.8 + 0.18; 0.52 + 0.5, 0.48 + 0.5; 0.9996 and 1, with a billionth."""
     condition = next(c for c in conditions(replace(ASIA, p=p, degree=1, failure_probability=gamma)) if c.key == "success")
     assert condition.holds is holds
+
+
+@pytest.mark.parametrize(
+    ("floor", "ceiling", "rows"),
+    [(0.25, 2.0, 0.480898), (0.5, 2.0, math.inf), (0.25, 1.25, math.inf), (0.6, 2.0, 0.830584), (0.25, 1.0, 0.721348)],
+)
+def test_the_bounded_ratio_allows_endless_rows_at_its_two_ends_and_not_beyond_them(
+    floor: float, ceiling: float, rows: float
+):
+    """1/ln 8, 1/ln(10/3) and 1/ln 4 rows for ε = 1; beyond the ends no density is in the box."""
+    found = bounded_ratio(replace(ASIA, floor=floor, ceiling=ceiling)).log_required
+    assert math.exp(found) == pytest.approx(rows, rel=1e-5)
