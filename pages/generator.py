@@ -17,6 +17,7 @@ from dpsyn.errors import DpsynError
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import calibrated
 from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import PrivacySpec
 
 releases = state.made()
@@ -133,6 +134,6 @@ if releases:
         they = "The release is" if len(releases) == 1 else "Releases are"
         then = f"{they} kept in the workspace: after a reload, open that on the page Comparison."
         if more := state.with_workspace(lambda folder: folder.more_than(releases)):
-            then += f" It holds {more} more by now, which are not counted here: open it again to count them."
+            then += f" Other visits have made {counted(more, 'release')} there that the total leaves out: open it again."
         then += " Draws of statistics are not: write down what they cost." * bool(drawn)
     st.caption(f"{widgets.said(state.total_claim(releases, drawn))} {then}")

@@ -34,7 +34,8 @@ def mean_error(scale: float, terms: int = 1, *, gaussian: bool) -> float:
     """
     if gaussian:
         return math.sqrt(2 * terms / math.pi) * scale
-    return math.prod((k + 0.5) / k for k in range(1, terms)) * scale
+    of_one = 1.0 if terms == 1 else 2 / math.sqrt(math.pi) * math.exp(math.lgamma(terms + 0.5) - math.lgamma(terms))
+    return of_one * scale
 
 
 @dataclass(frozen=True)

@@ -155,10 +155,10 @@ def test_the_total_says_that_another_visit_has_made_more(kept, open_page):
     folder, _ = kept(confirmed=True)
     app = open_workspace(open_page("data"), folder).switch_page("generator.py").run()
     assert "in the workspace" in said(app)
-    assert "more by now" not in said(app)
+    assert "Other visits" not in said(app)
     (made,) = app.session_state["releases"]
     Workspace(folder).keep(replace(made, key="0" * 32))
-    assert "It holds 1 more by now" in said(app.run())
+    assert "Other visits have made 1 release there" in said(app.run())
 
 
 def test_a_workspace_that_holds_what_was_imported_opens_without_copies(kept, open_page):

@@ -99,7 +99,10 @@ def test_the_noise_has_the_law_that_is_paid_for_and_the_spread_that_is_said(delt
     for terms in (3, 40):
         sums = np.abs(noise[: terms * 5000].reshape(terms, -1).sum(axis=0)).mean()
         assert sums == pytest.approx(mean_error(scale, terms, gaussian=delta > 0), rel=0.03)
-    assert mean_error(1.0, 3, gaussian=False) == 3 / 2 * 5 / 4
+    for terms in (1, 2, 3, 40, 1_000_000):  # the product that Wallis took to infinity
+        exact = float(np.prod(1 + 0.5 / np.arange(1, terms, dtype=np.float64)))
+        assert mean_error(7.0, terms, gaussian=False) == pytest.approx(7 * exact, rel=1e-8)
+    assert mean_error(0.1, 1, gaussian=False) == 0.1
     once = single_release(PrivacySpec(1.0, delta), 60)
     assert once.noise == budget.noise
     drawn = once.released(NoiseSource(np.random.default_rng(1)), np.full(200_000, 5)) - 5

@@ -67,7 +67,11 @@ def edit(things: Sequence[MadeRelease] | Sequence[Experiment], key: str, *, busy
             if st.button("Rename", key=f"{key}_rename", disabled=name in ("", things[at].name)):
                 state.rename(things[at], name)
                 st.rerun(scope="app")
-            of_rows = "The total of privacy leaves its cost out, too." if isinstance(things[at], MadeRelease) else None
+            of_rows = (
+                "Its cost leaves the total of privacy, too: if others have its rows, note it."
+                if isinstance(things[at], MadeRelease)
+                else None
+            )
             if st.button("Remove", icon=":material/delete:", key=f"{key}_remove", disabled=busy, help=of_rows):
                 state.change(things[at], None)
                 st.rerun(scope="app")

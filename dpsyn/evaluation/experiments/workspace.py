@@ -304,7 +304,7 @@ def _of_sqlite(path: Path, set_aside: list[str]) -> Iterator[MadeRelease | Exper
     try:
         with closing(sqlite3.connect(path, timeout=20)) as database:
             database.text_factory = lambda data: data.decode(errors="replace")
-            others = "SELECT name FROM sqlite_schema WHERE type = 'view'"  # which may ask for anything
+            others = "SELECT name FROM sqlite_master WHERE type = 'view'"  # which may ask for anything
             for (name,) in database.execute(others).fetchmany(1):
                 raise DataError(f"{path} is not a workspace ({name} is no table): name another folder")
             version = int(database.execute("PRAGMA user_version").fetchone()[0])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
+from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr, ndtri
 
 from dpsyn.errors import CalibrationError
@@ -57,8 +58,6 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
     Balle and Wang 2018, Theorem 8. With t = ε/μ - μ/2 the difference is Φ(-t) - ½·erfcx((t+μ)/√2)·e^{-t²/2}, where nothing
     overflows; what may be lost to rounding is added to it, so that the result is never too small.
     """
-    from scipy.optimize import brentq
-
     if not math.isfinite(shift * shift):
         return math.inf
 
