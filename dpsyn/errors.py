@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dpsyn.notation import counted
-
 _LONGEST = 200
 _LONGEST_QUOTED = 500
 _LONGEST_MESSAGE = 2_000
-_LONG_COUNT = 10**24
 
 
 def cut(text: str, longest: int) -> str:
@@ -22,11 +19,9 @@ def quoted(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """The value as :func:`quoted`, cut short, and of counts beyond any use the size; only its type where it may hold rows,
-    which no message may show, or where Python cannot write it."""
+    """The value as :func:`quoted`, cut short; only its type where it may hold rows, which no message may show, or where
+    Python cannot write it, as with a number of 5,000 digits."""
     try:
-        if isinstance(value, int) and value >= _LONG_COUNT:
-            return counted(value)
         text = f"a {type(value).__name__}" if _may_hold_rows(value) else quoted(value)
     except Exception:  # noqa: BLE001  # whatever an object of the caller's raises, the message must come
         return f"a {type(value).__name__}"
