@@ -133,7 +133,7 @@ if releases:
     else:
         they = "The release is" if len(releases) == 1 else "Releases are"
         then = f"{they} kept in the workspace: after a reload, open that on the page Comparison."
+        then += " Draws of statistics are not: write down what they cost." * bool(drawn)
         if more := state.with_workspace(lambda folder: folder.more_than(releases)):
             then += f" Other visits have made {counted(more, 'release')} there that the total leaves out: open it again."
-        then += " Draws of statistics are not: write down what they cost." * bool(drawn)
     st.caption(f"{widgets.said(state.total_claim(releases, drawn))} {then}")

@@ -341,10 +341,13 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
         if not claims:
             continue
         epsilon, delta, neighbouring = together(claims)
-        total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
-        total = f"{total} under {BETWEEN[neighbouring]}"
-        if delta >= 1 or math.isinf(epsilon):
-            total = f"everything, as their {'δ add up to 1 or more' if delta >= 1 else 'ε add up beyond all numbers'}"
+        if delta >= 1:
+            total = "everything, as their δ add up to 1 or more"
+        elif math.isinf(epsilon):
+            total = "everything, as their ε add up beyond all numbers"
+        else:
+            total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
+            total += f" under {BETWEEN[neighbouring]}"
         kinds = [
             f"the one {one}" if len(some) == 1 else f"the {len(some)} {more}"
             for (one, more), some in promised.items()
