@@ -57,12 +57,16 @@ def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
 
 
 def notes_in_use(current: Dataset) -> list[str]:
-    """The notes of reading the file that hold for the columns in use or left out now, and the columns of one value."""
-    unused = [f"Column {quoted(name)}" for name in current.full.domain.names if name not in current.table.domain]
-    used = [f"Column {quoted(name)}" for name in current.table.domain.names]
-    left_out = [f"{column} was left out" for column in unused]
-    gone = (*unused, *(f"{column} was left out" for column in used))
-    notes = [note for note in current.notes if note.startswith(tuple(left_out)) or not note.startswith(gone)]
+    """The notes of reading the file that hold for the columns in use or left out by it, and the columns of one value."""
+    gone = []
+    for name in current.full.domain.names:
+        column = f"Column {quoted(name)}"
+        by_reading = f"{column} was left out"
+        if name in current.table.domain:
+            gone.append(by_reading)
+        elif not any(note.startswith(by_reading) for note in current.notes):
+            gone.append(column)
+    notes = [note for note in current.notes if not note.startswith(tuple(gone))]
     single = current.single_valued
     if single:
         one = len(single) == 1

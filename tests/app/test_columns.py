@@ -9,7 +9,7 @@ import dpsyn
 from dpsyn.app import share
 from dpsyn.app.columns import _alike, costly, doubts_on, notes_in_use
 from dpsyn.data.editing import edited_domain
-from dpsyn.data.read import read_table
+from dpsyn.data.read import read_all, read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit
 from dpsyn.table import Table
@@ -65,6 +65,24 @@ def test_of_many_notes_the_first_are_shown(monkeypatch):
     assert len(notes) == 21
     assert "Column 'same': one value only" in notes[0]
     assert notes[-1] == "And 6 more of this kind."
+
+
+def test_of_a_column_all_is_said_that_holds_of_it_now(monkeypatch):
+    monkeypatch.setattr(visit, "next_number", lambda counter: 1)
+    lines = (f'"{1_000 + 7 * i:,}",{i % 2},{i % 3}%' for i in range(1_500))
+    full, dropped = read_all("\n".join(["money,k,x", *lines]).encode())
+    assert dropped == ("money",)
+
+    def said(*names):
+        return notes_in_use(visit.Dataset(table=full.project(names), full=full, notes=full.notes))
+
+    why, cure = [note for note in full.notes if "'money'" in note]
+    (form,) = [note for note in full.notes if "'x'" in note]
+    assert "was left out as an identifier" in why
+    assert "remove the thousands separators" in cure
+    assert set(said("k", "x")) == {why, cure, form}  # left out by reading: why, and what would help
+    assert set(said("money", "k", "x")) == {cure, form}
+    assert set(said("k")) == {why, cure}  # left out by hand
 
 
 @pytest.mark.parametrize("before", [None, 1, 0.01])

@@ -135,7 +135,7 @@ def test_no_neighbour_costs_more_than_was_asked_for(
     assert claim.delta == (0.0 if mechanism.calibrated()["accounting"] == "pure" else delta)
 
 
-@pytest.mark.parametrize("epsilon", [1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-11])
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_noise_grows_without_an_end_as_epsilon_shrinks(
     name: str, settings: dict[str, Any], epsilon: float, monkeypatch: pytest.MonkeyPatch
@@ -200,8 +200,13 @@ def special_tables(neighbouring: str) -> list[dpsyn.Table]:
     return [table_of(frame.reset_index(drop=True)) for frame in frames]
 
 
-@pytest.mark.parametrize("answers", ["none", "few", "many", "those of even rows", "those of equal rows"])
-@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(
+    ("neighbouring", "answers"),
+    [
+        *(("add_remove", answers) for answers in ("none", "few", "many", "those of even rows", "those of equal rows")),
+        *(("replace_one", answers) for answers in ("few", "those of even rows")),
+    ],
+)
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_questions_and_rows_follow_from_answers_however_far_from_the_truth(
     name: str, settings: dict[str, Any], neighbouring: Any, answers: str, monkeypatch: pytest.MonkeyPatch

@@ -185,11 +185,11 @@ UNUSUAL: dict[str, tuple[dpsyn.Domain, list[Variant]]] = {
     "many tables": (dpsyn.Domain.of(of_codes("c", *[2] * 15)), [*(one for one in ANY if one[0] != "aim"), *FAMILIES]),
     "many tables and rounds": (dpsyn.Domain.of(of_codes("c", *[2] * 10)), [("aim", {})]),
     "many columns": (
-        dpsyn.Domain.of(of_codes("c", *[2] * 60)),
+        dpsyn.Domain.of(of_codes("c", *[2] * 42)),
         [
             (name, settings)
             for name, settings in ANY
-            if name in ("noisy_reweighting", "dp_merf", *LONG) and settings.get("degree", 1) < 3
+            if name in ("noisy_reweighting", "dp_merf", *LONG) and name != "privsyn" and settings.get("degree", 1) < 3
         ],
     ),
     "many cells": (dpsyn.Domain.of(of_codes("c", 400, 350)), ANY),

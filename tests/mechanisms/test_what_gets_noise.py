@@ -103,11 +103,11 @@ def test_noisy_reweighting_learns_from_noisy_numbers_alone(case: str, neighbouri
     pd.testing.assert_frame_equal(*found)
 
 
-@pytest.mark.parametrize("least", [0, 300, 3_000])
+@pytest.mark.parametrize("least", [0, 300])
 @pytest.mark.parametrize("case", REWEIGHTINGS)
 def test_noisy_reweighting_makes_as_many_rows_as_the_noise_says_however_many_there_are(case: str, least: int) -> None:
     found = []
-    for n in (1, 40, 1_000_000):
+    for n in (1, 40, 100_000):
         table = two_tables(DOMAIN, n, 40)[n == 40]
         mechanism = dpsyn.NoisyReweighting(**REWEIGHTINGS[case]).calibrate(
             dpsyn.PrivacySpec(1.0, 1e-5, "add_remove"), DOMAIN, n

@@ -138,7 +138,8 @@ def _cells() -> list[Case]:
         cases.append(Case(f"missing number: {word!r}", f"a,b\n1,1\n{word},2\n".encode(), {"a": [1, None], "b": [1, 2]}))
         many, says = "".join(f"{word},{i % 2}\n" for i in range(9)), f"{word!r} .9. were taken as missing" if word else ""
         truth = {"a": [1, *[None] * 9], "b": [1, *(i % 2 for i in range(9))]}
-        cases.append(Case(f"nearly all missing: {word!r}", f"a,b\n1,1\n{many}".encode(), truth, says))
+        if word in ("", "NA", "nan"):
+            cases.append(Case(f"nearly all missing: {word!r}", f"a,b\n1,1\n{many}".encode(), truth, says))
     for name, column in NAMES.items():
         truth = {column: ["x", "y", "x"], "b": [1, 2, 3]}
         cases.append(Case(f"a name of {name}", written(truth).encode(), truth))

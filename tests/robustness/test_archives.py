@@ -171,7 +171,7 @@ def mutate(choose: random.Random, data: Any, part: Any) -> None:
         inside[name] = deepcopy(choose.choice(ODD))
 
 
-@settings(max_examples=20_000 if RANDOM else 200, derandomize=not RANDOM, database=None, deadline=None)
+@settings(max_examples=20_000 if RANDOM else 120, derandomize=not RANDOM, database=None, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_change_anywhere_opens_or_is_set_aside(seed: int) -> None:
     kind, data = mutated(seed)

@@ -173,7 +173,12 @@ ODD: dict[str, Any] = {
 
 
 def _calibrated(name: str) -> Any:
-    configs = {"dp_cda": dpsyn.DPCDA("k", rows=4, class_sizes=8), "private_sampling": dpsyn.PrivateSampling(rows=4)}
+    configs = {
+        "dp_cda": dpsyn.DPCDA("k", rows=4, class_sizes=8),
+        "private_sampling": dpsyn.PrivateSampling(rows=4),
+        "dual_query": dpsyn.DualQuery(rows=4, rounds=2),
+        "dp_gan": dpsyn.DPGAN(rows=4, steps=2),
+    }
     return configs.get(name, config_class(name)(rows=4)).calibrate(SPEC, DOMAIN, n=TABLE.n)
 
 

@@ -76,7 +76,7 @@ def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
-@pytest.mark.parametrize("still", [1, 30, 60, 68, 70, 71, 72, 73, 74])
+@pytest.mark.parametrize("still", [1, 60, 70, 72, 74])
 def test_no_more_is_spent_at_whatever_time_it_anneals(still: int, delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rounds move the model, the others do not."""
     noise = Chosen(0)
