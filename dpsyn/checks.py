@@ -131,8 +131,10 @@ def choice(field: str, value: object, among: Iterable[str]) -> Any:
 def text(field: str, value: object, why: str) -> str:
     """A text of Unicode's characters: no half of one."""
     found = str.__str__(value) if isinstance(value, str) else "\ud800"
-    if any("\ud800" <= character <= "\udfff" for character in found):
-        raise ParameterError(field, value, why)
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        raise ParameterError(field, value, why) from None
     return found
 
 

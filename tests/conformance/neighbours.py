@@ -112,6 +112,13 @@ def called(noise: NoiseSource, mechanism: Mechanism, table: AnyTable, progress: 
         return mechanism(noise.generator, table, progress)
 
 
+def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """What differs is told by the slower of two comparisons."""
+    if not one.equals(other):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+        raise AssertionError("not equal")
+
+
 def alike(mine: list[Call], theirs: list[Call]) -> bool:
     """Whether the questions are alike but for what is handed over."""
     return [(a.kind, a.values.shape, a.scale) for a in mine] == [(b.kind, b.values.shape, b.scale) for b in theirs]

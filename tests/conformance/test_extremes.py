@@ -25,7 +25,7 @@ from dpsyn.mechanisms.dp_gan import mechanism as dp_gan
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.discrete_gaussian import Moved, continuous_delta, discrete_delta
 from dpsyn.privacy.zcdp import zcdp_rho
-from tests.conformance.neighbours import Call, Deaf, alike, asked, remember_fits, run
+from tests.conformance.neighbours import Call, Deaf, alike, asked, assert_same, remember_fits, run
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
 FEW = dpsyn.Domain.of(
@@ -253,7 +253,7 @@ def test_questions_and_rows_follow_from_answers_on_large_tables_too(
         found.append(asked(Deaf(0, *answers), mechanism, table))
     for calls, rows in found[1:]:
         assert alike(found[0][0], calls)
-        pd.testing.assert_frame_equal(found[0][1], rows)
+        assert_same(found[0][1], rows)
 
 
 @pytest.mark.parametrize("rows", [None, 1000])
@@ -274,7 +274,7 @@ def test_a_secret_number_of_rows_changes_no_question_and_no_number_of_rows_that_
     assert len(made) == len(also)
     assert rows in (None, len(made))
     if name != "dp_gan" and not on_points:  # whose rows are not all that noise makes of them
-        pd.testing.assert_frame_equal(made, also)
+        assert_same(made, also)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

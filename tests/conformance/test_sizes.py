@@ -20,7 +20,7 @@ from dpsyn.mechanisms.dp_merf.embedding import Features
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.mechanisms.registry import config_class
 from dpsyn.privacy.mixing.averaging import averages_in_blocks
-from tests.conformance.neighbours import Call, Deaf, alike, remember_fits
+from tests.conformance.neighbours import Call, Deaf, alike, assert_same, remember_fits
 from tests.conformance.test_extremes import Answering, check_prices
 from tests.conformance.test_neighbours import SETTINGS, TIGHT, VARIANTS, part_spent
 
@@ -246,7 +246,7 @@ def check_all(config: Any, spec: dpsyn.PrivacySpec, domain: dpsyn.Domain, answer
     found = [(learned if reweighting else asked)(Deaf(0, *answers), mechanism, table) for table in tables]
     for calls, rows in found[1:]:
         assert alike(found[0][0], calls)
-        pd.testing.assert_frame_equal(found[0][1], rows)
+        assert_same(found[0][1], rows)
     # Parts are paid for one by one, but those of noisy reweighting for what moves together.
     for pairs in [[pair] for pair in near] if reweighting else [near]:
         check_prices(mechanism, found[0][0], most_moved([calls for calls, _ in found], pairs), 0.0)
@@ -402,7 +402,7 @@ def test_rows_of_points_follow_from_the_noisy_points_however_many_columns_and_ro
     tables, _ = tables_far_and_near(domain, neighbouring)
     found = [mechanism._run(Answering(0, 10**9, 50), table, no_progress)[0] for table in tables]
     for rows in found[1:]:
-        pd.testing.assert_frame_equal(found[0], rows)
+        assert_same(found[0], rows)
     assert all(one == sizes[0] for one in sizes)
 
 
