@@ -193,7 +193,9 @@ def test_a_whole_domain_has_no_condition_on_what_is_drawn():
     whole = made(dpsyn.PrivateSampling(degree=1, floor=0.2, ceiling=3.0, rows=2), dpsyn.PrivacySpec(6.0))
     verdict, words = release_verdict(whole, asia())
     assert "nothing was drawn, so no condition on its size applies" in words
-    assert not {"m_lower", "m_upper"} & {condition.key for condition in verdict.conditions}
+    kept = {"floor", "ceiling", "rows_upper", "n", "rows_lower", "max_frequency", "success", "promise"}
+    assert {condition.key for condition in verdict.conditions} == kept
+    assert not verdict.holds_in("accuracy")
     fitted = made(dpsyn.NoisyReweighting(degree=1, rows=50), SPEC)
     verdict, words = release_verdict(fitted, asia())
     assert "nothing was drawn, so no condition on its size applies" in words

@@ -41,4 +41,6 @@ def test_the_epsilon_that_is_named_makes_all_it_speaks_of_true(needed: tuple[flo
 )
 def test_what_is_not_valid_is_not_private(privacy: bool, validity: bool, private: bool) -> None:
     found = (condition(2, 1 if privacy else 3, group="privacy"), condition(2, 1 if validity else 3, group="validity"))
-    assert Verdict("m", "M", found, "").to_dict()["private"] is private
+    for accurate in (True, False):
+        said = Verdict("m", "M", (*found, condition(2, 1 if accurate else 3)), "").to_dict()
+        assert (said["private"], said["accurate"], said["holds"]) == (private, accurate, private and accurate)

@@ -129,6 +129,13 @@ def test_numbers_that_move_by_more_than_one_have_as_much_more_noise() -> None:
 def test_a_single_release_takes_the_noise_of_less_deviation() -> None:
     assert single_release(PrivacySpec(1.0, 1e-5), 1).noise == "laplace"
     assert single_release(PrivacySpec(1.0, 1e-5), 60).noise == "gaussian"
+    spec, deviations = PrivacySpec(1.0, 1e-5), []
+    for moved in range(1, 20):
+        q = np.exp(-1.0 / moved)  # of a two-sided geometric law
+        laplace, gaussian = np.sqrt(2 * q) / (1 - q), gaussian_scale((Moved(moved),), 1.0, 1e-5)[0]
+        assert single_release(spec, moved).noise == ("gaussian" if gaussian < laplace else "laplace"), moved
+        deviations.append(gaussian < laplace)
+    assert deviations.index(True) == 6
 
 
 def test_what_a_release_costs_and_by_which_argument() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.privacy import trees
-from dpsyn.privacy.histograms import Bins, Histograms
+from dpsyn.privacy.histograms import Bins, Encoding, Histograms, _strongest_partner, deafened
 from dpsyn.privacy.trees import Histogram, Level, Parts, nearest_with_sum, shrunk
 from dpsyn.table import Table
 from tests.conftest import Topmost
@@ -336,6 +336,32 @@ def test_noise_alone_chooses_no_bins() -> None:
         assert (bins.edges.tolist() != attribute.unit_edges.tolist()) is chosen
     rows = learn(table_of(attribute, few), 30.0, 1000).decode(np.full((100, 1), 5, np.int32), np.random.default_rng(0))["x"]
     assert (rows.between(0.29, 0.31)).mean() > 0.7  # what is drawn inside a bin follows the rows all the same
+
+
+def test_what_stands_exactly_at_a_threshold_and_how_far_off_counts_are_said_to_be() -> None:
+    """Six deviations may fill a bin, and 60 of 100 rows crowd none; noise of deviation 3 has variance 9 on one part, 18 on
+    two, and of what has no part nobody knows a variance."""
+    assert (deafened(6.0, 1.0), deafened(6.01, 1.0)) == (True, False)
+    column = tree(Attribute("x", "numeric", lower=0, upper=4, bins=2, missing=True))
+    ends = np.arange(4.0)
+    for most, chance in ((60.0, True), (61.0, False)):
+        counted = np.array([ends, ends + 1, ends - ends, ends - ends + 4, ends - ends + 1])
+        parts = Parts(ends, ends + 1, np.array([most, 0.0, 100 - most, 0.0]), counted[:, [0, 1, 2]])
+        bins = Bins.between(column, parts, np.array([0.0, 2.0, 4.0]))
+        assert bins.by_chance(15.0) is chance
+        rows, variance = Encoding(Domain.of([column.attribute]), {0: bins}, 3.0).counts(0)
+        assert rows.tolist() == [most, 100 - most, 0]
+        assert variance.tolist() == [18, 9, np.inf]
+
+
+def test_the_strongest_partner_is_not_the_one_with_the_most_values() -> None:
+    """400 rows: by a hundred values that say nothing chance alone gives (2 - 1)·(100 - 1)/800 = 0.12, more than there is to
+    know by a column that agrees in 70 % of the rows, 0.08."""
+    random = np.random.default_rng(1)
+    column = random.integers(0, 2, 400)
+    agrees = np.where(np.arange(400) % 10 < 7, column, 1 - column)
+    codes = np.column_stack([column, random.integers(0, 100, 400), agrees]).astype(np.int32)
+    assert _strongest_partner(codes, 0, (2, 100, 2)) == 2
 
 
 @pytest.mark.parametrize("rows", [np.zeros(12), np.eye(12)[3] * 50])

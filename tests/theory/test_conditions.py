@@ -13,7 +13,15 @@ from dpsyn.errors import ParameterError
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.logarithms import LN10, Side, at_most, exp_of, format_log, log_of
-from dpsyn.theory.thresholds import contradictions, fewest_bits, p_threshold, single_change, whole
+from dpsyn.theory.thresholds import (
+    contradictions,
+    fewest_bits,
+    p_threshold,
+    single_change,
+    summarise,
+    whole,
+    whole_threshold,
+)
 
 
 def condition(actual: float, required: float, relation: str = "<=", **more: object) -> Condition:
@@ -197,6 +205,27 @@ def test_fix_names_the_values_and_only_when_needed() -> None:
     assert condition(2, 1, remedies=(open_end,)).fix == "floor < 0.25"
     none = Remedy("ceiling", "at_most", None, 0.0, reason="it would be below 1 + floor")
     assert "no ceiling does (it would be below 1 + floor)" in condition(2, 1, remedies=(none,)).fix
+
+
+def test_what_a_summary_asks_for_is_enough() -> None:
+    """At most 3.996 is at most 3.99, not 4; at least 4.004 is at least 4.01."""
+    assert "needs at most 3.99, there is 5" in summarise([condition(5, 3.996)], "", None)
+    assert "needs at least 4.01, there is 2" in summarise([condition(2, 4.004, ">=")], "", None)
+    assert "needs less than 3.99, there is 5" in summarise([condition(5, 3.996, strict=True)], "", None)
+
+
+def test_a_threshold_is_admitted_and_whole_numbers_come_back_from_their_logarithms() -> None:
+    for number in (10, 1000, 999_983):
+        assert condition(number, 2 * number).to_dict()["actual"] == number
+        assert condition(1, number).to_dict()["required"] == number
+        for side, beyond in (("at_least", number + 1), ("at_most", number - 1)):
+            remedy = Remedy("n", side, math.log(number), 0.0, integer=True)  # type: ignore[arg-type]
+            assert [remedy.admits(value) for value in (number, beyond, 2 * number - beyond)] == [True, True, False]
+    assert Remedy("n", "at_least", None, 0.0).admits(1)
+    assert str(whole_threshold("rows", "at_most", math.log(3.7), 0.0)) == "rows ≤ 3"
+    none = whole_threshold("rows", "at_most", math.log(0.7), 0.0)
+    assert (none.reason, str(none)) == ("it would be below 1", "no rows does (it would be below 1)")
+    assert whole_threshold("rows", "at_most", 0.0, 0.0).reason == ""
 
 
 def test_verdict_orders_what_is_missed_and_finds_by_key() -> None:

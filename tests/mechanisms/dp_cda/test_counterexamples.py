@@ -60,6 +60,9 @@ def test_the_printed_factor_turns_negative_at_order_five():
     for unit in (0.01, 0.5, 3.0):
         third = sum((-1) ** i * math.comb(3, i) * math.exp(i * (i - 1) * unit) for i in range(4))
         assert third < 0
+        sigma = 3 * math.sqrt(1 / unit) / 4  # of averages of four: 2·2² + 1 = 9
+        found = dp_cda.printed_third_moment(order_of_mixture=4, sigma=sigma, clip_norm=2.0)
+        assert found == pytest.approx(third, rel=1e-7)
     assert dp_cda.PUBLISHED_ORDERS == (3, 4)
 
 
@@ -167,6 +170,21 @@ def test_z_score_attack_on_digits():
     assert 1780 < others < found
 
 
+def test_z_score_attack_where_all_records_are_clipped():
+    """64 features, 20 records: z-scores of norm 8/√19 and 8·√19, both clipped to 1; J is binomial with 10 trials of 1/5."""
+    thresholds = np.linspace(-40, 10, 2001)
+
+    def below(sign):
+        """P(X < threshold): the sum of 20 rows has mean ∓(20 - J) and variance 20."""
+        shares = (math.comb(10, j) * 0.2**j * 0.8 ** (10 - j) for j in range(11))
+        return sum(share * norm.cdf((thresholds + sign * (20 - j)) / math.sqrt(20)) for j, share in enumerate(shares))
+
+    refuted = np.log(np.maximum(below(1) - 1e-3, 1e-300) / below(-1)).max()
+    found = dp_cda.z_score_attack_epsilon(n=20, features=64, order_of_mixture=2, sigma=1.0, delta=1e-3, classes=2)
+    assert found == pytest.approx(refuted, rel=1e-4)
+    assert found == pytest.approx(51.54, abs=0.01)
+
+
 def test_z_score_attack_holds_in_a_simulation():
     """The two worst datasets are z-scored and mixed for real; the refuted ε is about what counting finds, and not more."""
     from scipy.stats import beta
@@ -234,6 +252,14 @@ def test_the_digits_attack_refutes_the_claim() -> None:
     assert found is not None
     assert found[0] == pytest.approx(0.272, abs=5e-4)
     assert found[1] >= 1795
+    # Of 1802 digits ten classes of 180 are mixed, and so many rows are made.
+    more = dp_cda.published_attack(n=1802, features=64, classes=10, order_of_mixture=4, epsilon=10.0, delta=1e-5)
+    assert more is not None
+    least, most = (
+        dp_cda.published_epsilon(order_of_mixture=4, sigma=more[0] * by, n=1802, rows=1800, delta=1e-5)
+        for by in (1 + 1e-6, 1 - 1e-6)
+    )
+    assert least < 10 < most
 
 
 def test_a_claim_that_cannot_be_made_is_not_attacked() -> None:

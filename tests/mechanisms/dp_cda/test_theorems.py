@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
@@ -46,9 +48,12 @@ def test_without_a_noise_scale_one_is_chosen_and_everything_holds() -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
 def test_the_noise_that_is_named_is_enough(epsilon: float) -> None:
     setting = replace(SETTING, spec=PrivacySpec(epsilon, 1e-5))
-    named = float(dp_cda_verdict(setting).summary.split("noise of scale ")[1].split()[0])
+    found = dp_cda_verdict(setting)
+    named = float(found.summary.split("noise of scale ")[1].split()[0])
     assert exact_sigma(setting) <= named <= 1.01 * exact_sigma(setting)
     assert exact_epsilon(setting, named) <= epsilon
+    assert found.headline is not None
+    assert found.headline.number == f"σ = {named:g}"
 
 
 def test_a_bound_without_sampling_is_called_one() -> None:
@@ -113,8 +118,25 @@ def test_mixing_more_records_than_a_class_has() -> None:
     remedy = verdict["order_of_mixture"].remedy("order_of_mixture")
     assert remedy is not None
     assert remedy.value == 600
-    assert dp_cda_verdict(replace(SETTING, order_of_mixture=600)).holds
     assert "600" in verdict.summary
+    # All of the class in every row: Gaussian noise on 20 averages of each of two classes, each of which moves by 2/600.
+    whole, shift = dp_cda_verdict(replace(SETTING, order_of_mixture=600)), math.sqrt(40) / 300
+    assert whole.holds
+    least = brentq(
+        lambda s: norm.cdf(shift / 2 / s - 2 * s / shift) - math.e**2 * norm.cdf(-shift / 2 / s - 2 * s / shift) - 1e-5,
+        0.01,
+        1,
+    )
+    assert least <= whole["noise"].required <= 1.03 * least
+
+
+def test_larger_classes_are_tried_with_as_many_records_as_they_hold() -> None:
+    """Of two classes of 600 in 2,000: mixing 600 needs more noise than there is, and 1,500 are in classes of 3,000."""
+    verdict = dp_cda_verdict(replace(SETTING, order_of_mixture=1500, noise_scale=0.03))
+    assert [c.key for c in verdict.missed] == ["order_of_mixture"]
+    assert str(verdict.change) == "smallest_class ≥ 1,500"
+    assert dp_cda_verdict(replace(SETTING, order_of_mixture=1500, noise_scale=0.03, smallest_class=1500, n=3000)).holds
+    assert not dp_cda_verdict(replace(SETTING, order_of_mixture=600, noise_scale=0.03)).holds
 
 
 def test_balanced_classes_are_assumed_and_said_so() -> None:
@@ -135,6 +157,7 @@ def test_balanced_classes_are_assumed_and_said_so() -> None:
         assert "n/K" not in dp_cda_verdict(known).summary
     few = dp_cda_verdict(replace(guess, n=7))["order_of_mixture"]
     assert not few.holds
+    assert not few.assumed  # of 7 records no two classes have 4
     needed = few.remedy("n")
     assert needed is not None
     assert needed.value == 8
@@ -247,12 +270,15 @@ def test_classes_are_counted_whatever_type_the_real_column_has(stored: str) -> N
 
 
 def test_a_class_is_no_larger_than_the_rows_at_hand_allow() -> None:
-    """A release of other rows, of which more of each class were stated."""
+    """A release of other rows, of which more of each class were stated; between the neighbours that it was made for."""
     table = load_sample("asia")
-    mechanism = DPCDA(target="bronc", rows=100, class_sizes=900).calibrate(SPEC, table.domain, table.n)
+    wanted = replace(SPEC, neighbouring="add_remove")
+    mechanism = DPCDA(target="bronc", rows=100, class_sizes=900).calibrate(wanted, table.domain, table.n)
     few = table.take(np.arange(1001))
-    _, asked, _ = of_release(mechanism.facts(), table.frame.head(50), few.statistics(), few.frame)
+    spec, asked, words = of_release(mechanism.facts(), table.frame.head(50), few.statistics(), few.frame)
     assert asked["smallest_class"] == 500
+    assert spec == wanted
+    assert "class counts" not in words
 
 
 @pytest.mark.parametrize("change", [{"variant": "poisson"}, {"scaling": "private"}])
@@ -285,7 +311,8 @@ def test_the_headline_never_calls_unbounded_rows_good() -> None:
     assert said is not None
     share = changed_by_noise(verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000, smallest_class=8000).facts["sigma_exact"], 7)
     assert said.level == "open"
-    assert float(said.sentence.split("at least ")[1].split(" %")[0]) == pytest.approx(100 * share, rel=0.06)
+    shown = float(said.sentence.split("at least ")[1].split(" %")[0])
+    assert 0.94 * 100 * share < shown <= 100 * share
     assert said.number.startswith("σ = ")
     assert " if class sizes are public. " in said.sentence
     guessed = verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000).headline

@@ -144,11 +144,54 @@ def test_a_case_in_which_everything_holds() -> None:
     assert verdict.headline.number.startswith("± ")
     assert "with probability" in verdict.headline.sentence
     assert verdict.facts["marginal_error"] == pytest.approx(0.4)
+    assert "m is the smallest that Theorem 4.2 allows." in verdict.notes
+    assert "smallest that" not in " ".join(private_sampling_verdict(replace(cube, log_m=10.0)).notes)
     little = private_sampling_verdict(replace(cube, floor=0.125))
     assert little.holds
     assert little.headline is not None
     assert (little.headline.level, little.headline.number) == ("open", "± 0.5")
     assert little.headline.sentence.startswith("Private. A theorem promises little: with probability ")
+
+
+def test_what_is_promised_is_rounded_to_its_safe_side() -> None:
+    """4·0.10005 = 0.4002, 1 - 4·0.10005 = 0.5998, 3·ln 15.0004 = 8.1242; and 1,139,000 rows of 2²⁰⁰ cost 2.0013 × 10⁻¹²."""
+    cube = PrivateSamplingSetting(
+        200, 200 * LN2, -200 * LN2, 1.0, floor=0.10005, failure_probability=0.10005, log_rows=math.log(1_139_000)
+    )
+    m = 16 / 0.10005**2 / 0.10005 * 2**2 * math.e**4 * (1 + 200 + 200 * 199 / 2)
+    cost = 1_139_000 * 4 * math.sqrt(2) * (2 / 0.10005) ** 1.5 * math.e * 20101**0.25 * m**0.75 / 2**100
+    assert cost == pytest.approx(2.0013e-12, rel=1e-4)
+    found = private_sampling_verdict(cube)
+    assert found.headline is not None
+    assert (found.holds, found.headline.number) == (True, "± 0.401")
+    assert "with probability 0.599 tables of 2 bits are within 0.401 of" in found.headline.sentence
+    assert "rows are 2.01 × 10⁻¹²-differentially private" in found.summary
+    assert "with probability at least 0.599 their marginals of up to 2 bits are within 0.401 of" in found.summary
+    few = replace(ASIA, log_n=math.log(100), floor=0.13333, log_rows=math.log(3))
+    for epsilon, said in ((8.0, "Not private at ε = 8: 3 rows cost ε = 8.13."), (9.0, "no more than that")):
+        headline = private_sampling_verdict(replace(few, epsilon=epsilon)).headline
+        assert headline is not None
+        assert headline.number == "ε = 8.13"
+        assert said in headline.sentence
+
+
+@pytest.mark.parametrize(
+    ("n", "ceiling", "rows", "source"),
+    [
+        (10**8, 2.0, 9 / math.log(8), "Bounded ratio"),
+        (10**10, 2.0, 9 / 0.549, "Theorem 4.1"),
+        (10**10, 1.25, math.inf, "Bounded ratio"),
+    ],
+)
+def test_of_two_bounds_that_hold_the_larger_one_is_named(n: int, ceiling: float, rows: float, source: str) -> None:
+    """By Theorem 4.1 a row costs 5.49 on 10⁸ records, 0.549 on 10¹⁰; the ratio's ln 8, or nothing where all is uniform."""
+    setting = replace(ON_THE_CUBE, log_n=math.log(n), ceiling=ceiling, epsilon=9.0)
+    found = privacy_condition(setting)
+    assert theorem_4_1(setting).holds
+    assert bounded_ratio(setting).holds
+    assert found.required == pytest.approx(rows, rel=2e-3)
+    assert found.source == source
+    assert found.note.startswith(f"The larger of the two bounds is from: {source}.")
 
 
 def worse(remedy: Remedy) -> float | None:
@@ -318,6 +361,7 @@ def test_theorem_4_1_certifies_where_every_column_is_a_bit_alone(values: tuple[s
     found = dpsyn.feasibility(stats, PrivacySpec(1.0), **box).private_sampling
     theorem = next(one for one in found.alternatives if one.key == "theorem_4_1")
     assert (theorem.holds, found["rows_upper"].holds) == (cube, cube)
+    assert ("stability" in {one.key for one in found.alternatives}) is cube  # which is of the whole cube
     assert (found.facts["epsilon_certified"] < 1) is cube
     config = dpsyn.PrivateSampling(**(box | {"reduced_space_size": 4}))
     if cube:

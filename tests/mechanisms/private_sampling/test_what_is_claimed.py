@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from typing import Any
 
 import pytest
 
@@ -160,3 +161,17 @@ def test_the_epsilon_that_is_needed_is_enough_and_less_is_not(share: float, rows
             one = re.search(r"one row needs ε ≥ ([\d.]+)\.", str(refused.value))
             assert one is not None
             config.calibrate(dpsyn.PrivacySpec(float(one[1]), 0.0, neighbouring), NUMBERS, 200)
+
+
+@pytest.mark.parametrize("whole_domain", [False, True])
+def test_a_whole_domain_promises_nothing_that_its_other_conditions_do_not(whole_domain: bool) -> None:
+    """Of 100 rows n, k and the largest share are far from enough, however many points there are: 2·ln 20 = 5.99 is all."""
+    stats = dpsyn.DatasetStatistics(p=8, n=100, max_frequency=0.3, sizes=(2,) * 8)
+    box: dict[str, Any] = {"degree": 2, "floor": 0.1, "ceiling": 2.0, "rows": 2, "failure_probability": 0.1}
+    found = dpsyn.feasibility(stats, dpsyn.PrivacySpec(5000.0), whole_domain=whole_domain, **box).private_sampling
+    drawn = set() if whole_domain else {"m_lower", "m_upper"}
+    missed = {"n", "rows_lower", "max_frequency"}
+    assert {c.key for c in found.conditions} == drawn | missed | {"floor", "ceiling", "rows_upper", "success", "promise"}
+    assert {c.key for c in found.missed} - {"m_upper"} == missed
+    assert found.headline is not None
+    assert (found.headline.level, found.headline.number) == ("open", "ε = 6")
