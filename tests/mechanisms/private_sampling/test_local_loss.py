@@ -127,14 +127,27 @@ def test_what_the_smallest_shrinkage_is_not_known_by_makes_a_loss_unsure() -> No
     assert found.uncertainty > 100 * known.uncertainty
 
 
+@pytest.mark.parametrize("whose", ["data", "neighbour"])
 @pytest.mark.parametrize("program", ["linear", "quadratic"])
-def test_a_loss_is_as_unsure_as_the_residual_of_either_solution_leaves_it(program: str) -> None:
+def test_a_loss_is_as_unsure_as_the_residual_of_either_solution_leaves_it(
+    program: str, whose: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     meter = LossMeter(PrivateSampling(floor=0.05, ceiling=5.0, rows=1), _dependent(30, (2, 3, 2), 5))
-    change, matched = meter.neighbours.random("replace_one", 1, np.random.default_rng(0))[0], meter._matched
+    change, matched = meter.neighbours.random("replace_one", 1, np.random.default_rng(5))[0], meter._matched
     found = [meter.loss(change).uncertainty]
+
+    def left_open(of: Any, residual: float) -> Any:
+        return replace(of, **{program: replace(getattr(of, program), residual=residual)})
+
     for residual in (1e-5, 1e-4):
-        meter._matched = replace(matched, **{program: replace(getattr(matched, program), residual=residual)})
-        found.append(meter.loss(change).uncertainty)
+        if whose == "data":
+            meter._matched = left_open(matched, residual)
+        else:
+            solved = partial(lambda residual, *asked, **more: left_open(_solve.match(*asked, **more), residual), residual)
+            monkeypatch.setattr("dpsyn.mechanisms.private_sampling.local_loss.match", solved)
+        loss = meter.loss(change)
+        assert (loss.residual == residual) is (program == "quadratic")
+        found.append(loss.uncertainty)
     assert found[1] > 100 * found[0]
     assert found[2] == pytest.approx(10 * found[1], rel=0.1)
 
@@ -305,7 +318,8 @@ def test_wrong_changes_and_searches() -> None:
     single = LossMeter(PrivateSampling(), _table([[0, 0]], 2, 3), neighbouring="add_remove")
     with pytest.raises(ParameterError, match="at least one row that stays"):
         single.loss(Change((0, 0), None))
-    assert len(single.search("all").losses) == 6
+    every = single.search("all")
+    assert (len(every.losses), every.neighbours, every.exhaustive) == (6, 6, True)
     with pytest.raises(ParameterError, match="steered"):
         meter.search("everything")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"at least 1|from 1 to"):
@@ -353,6 +367,18 @@ def test_a_large_domain_is_searched_from_a_pool() -> None:
     )
     assert len(found.losses) == 6
     assert found.neighbours == len(np.unique(table.codes, axis=0)) * (2**18 - 1)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_said_of_a_search_is_rounded_to_the_safe_side(whole: bool) -> None:
+    found = dpsyn.local_loss(PrivateSampling(rows=1), _table([(0, 0)], 2, 2), method="random", tries=1)
+    assert found.worst is not None
+    worst = replace(found.worst, loss=1.2379, uncertainty=0.0)
+    told = str(replace(found, worst=worst, whole_domain=whole, certificates={"bounded_ratio": 2.0703, "theorem_4_1": None}))
+    assert f"no epsilon below 1.23 is true of 1 row{'' if whole else ' together with the reduced space'}\n" in told
+    assert "1 of 3 neighbours tried" in told
+    assert "  bounded ratio: 2.08\n" in told
+    assert "theorem" not in told
 
 
 def test_rows_alone_can_lose_less_than_rows_together_with_a_drawn_space() -> None:

@@ -1,0 +1,20 @@
+"""Multiples of a unit, as they are written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpsyn.units import between, unit_of
+
+
+def test_what_lies_between_two_multiples_and_what_is_off_by_rounding_alone() -> None:
+    """In single precision 123,456.7 is 0.003 too large; half a unit is between two, however small the unit is."""
+    single = np.array([np.float32(123456.7), 1.25], dtype=np.float64)
+    assert between(single, 0.1, float(np.finfo(np.float32).eps)).tolist() == [False, True]
+    assert between(single, 0.1).tolist() == [True, True]
+    assert between(np.array([2e-5, 2.05e-5, 0.3]), 1e-5).tolist() == [False, True, False]
+
+
+def test_all_numbers_have_a_part_in_the_unit_that_they_suggest() -> None:
+    whole = np.arange(150.0)
+    assert [unit_of(np.append(whole, last)) for last in (7.0, 0.5, 1 / 3)] == [1.0, 0.5, None]
