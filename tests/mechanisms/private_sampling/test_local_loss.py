@@ -265,6 +265,19 @@ def test_slopes_are_derivatives_of_the_log_density() -> None:
         assert max(closest) < 0.02 * np.abs(predicted).max()
 
 
+@pytest.mark.parametrize("seed", [4, 5, 9])
+def test_steering_begins_with_the_change_that_moves_the_density_most(seed: int) -> None:
+    meter = LossMeter(PrivateSampling(floor=0.05, ceiling=20.0, rows=1), _dependent(60, (2, 3, 2), seed))
+    slopes, neighbours = log_density_slopes(meter._problem, meter._matched), meter.neighbours
+
+    def moved(change: Change) -> float:
+        removed, added = meter.densities.basis.matrix(np.array([change.removed, change.added], dtype=np.int32)).T
+        return float(np.abs((added - removed) @ slopes).max())
+
+    (first,) = neighbours.steered("replace_one", 1, np.random.default_rng(0), meter._problem, meter._matched)
+    assert moved(first) == pytest.approx(max(map(moved, neighbours.all("replace_one"))))
+
+
 def test_a_failing_solver_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     table = _dependent(50, (2, 2), 0)
     meter = LossMeter(PrivateSampling(floor=0.05, ceiling=3.0), table)
