@@ -318,6 +318,10 @@ def test_what_tests_attain_by_hand():
     at = dict(zip(found.false_positives.tolist(), found.false_negatives.tolist(), strict=False))
     assert at == {0.0: 0.75, 0.25: 0.25, 0.5: 0.0, 1.0: 0.0}
     assert found.margin == pytest.approx(math.sqrt(math.log(80) / 8))
+    # 1/4 + 1/4; ε = ln 4 allows 1/5 + 1/5, and with ε = ln 2 at δ = 0.2 it is 4/15 + 4/15.
+    for profile, allowed in (((), 1 - 2 / 5), (((math.log(2), 0.2),), 1 - 8 / 15)):
+        whole = audit_scores((first, second), (first, second), claim=math.log(4), profile=profile)
+        assert whole.advantages == pytest.approx((1 / 2, allowed), abs=1e-4)
     low, high = TradeOff(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 0.1).band(np.array([0.0, 0.5, 1.0]))
     assert low == pytest.approx([0.8, 0.3, 0.0])
     assert high == pytest.approx([1.0, 0.7, 0.2])
