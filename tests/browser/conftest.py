@@ -17,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
