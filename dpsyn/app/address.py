@@ -114,7 +114,7 @@ def keep_shared() -> None:
     for name, options in _OPTIONS.items():
         if name not in st.session_state:
             texts = st.query_params.get_all(name)
-            found = [option for option in options if len(texts) == 1 and _says(texts, option)]
+            found = [option for option in options if _says(texts, option)]
             if found:
                 st.session_state[name] = found[0]
 
@@ -137,9 +137,10 @@ def refusals(page: str) -> Iterator[None]:
         yield
     finally:  # a page may end early
         asked, unfit = st.session_state[_ASKED]
-        # Streamlit takes away what a widget cannot have, and what is its default; of a fraction it keeps the whole part.
+        # Streamlit takes away what a widget cannot have, and what is its default; of a fraction it keeps the whole part, of
+        # several values one.
         taken = {name: st.session_state[name] for name in asked if name in st.session_state}
-        gone = [name for name, value in taken.items() if name not in st.query_params or isinstance(value, int)]
+        gone = [name for name, v in taken.items() if name not in st.query_params or isinstance(v, int) or asked[name][1:]]
         before = st.session_state.get(_REFUSED, ("", []))
         names = [*(before[1] if before[0] == page else ()), *unfit]
         words = st.session_state.get(widgets.WORDS, {})
@@ -158,7 +159,9 @@ def _says(texts: list[str], value: Any) -> bool:
     if isinstance(value, list | tuple):
         texts = texts[0].split(",") if len(texts) == 1 < len(value) else texts
         return len(texts) == len(value) and all(_says([text], part) for text, part in zip(texts, value, strict=True))
-    said, number = texts[-1].casefold(), isinstance(value, int | float) and not isinstance(value, bool)
+    if len(texts) != 1:
+        return False
+    said, number = texts[0].casefold(), isinstance(value, int | float) and not isinstance(value, bool)
     try:
         return float(said.replace(",", "")) == value if number else _letters(said) == _letters(str(value).casefold())
     except ValueError:

@@ -59,7 +59,7 @@ def take_over_data() -> None:
     stays = there is not None and (there.sample is None or described(there) == wanted)
     if wanted != st.session_state.get(_FROM_LINK) and not stays:
         found, refused = restored(wanted)
-        address.refuse(refused)
+        address.refuse([*refused, *(name for name in wanted if len(st.query_params.get_all(name)) > 1)])
         if found is not None:
             visit.use(found)
         elif wanted.get(DATA) == OWN and not visit.has_dataset():

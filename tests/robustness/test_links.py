@@ -173,6 +173,9 @@ def test_what_a_widget_cannot_have_is_named_and_its_default_is_not() -> None:
     fraction = opened("generator", demo="true", seed="1.5")
     assert fraction.number_input(key="seed").value == 1
     assert "Not taken from the link: seed." in said(fraction)
+    two = opened("generator", demo=["true", "true"], seed=["7", "8"], mechanism=["MST", "MWEM"], ps_floor="0.25")
+    assert "Not taken from the link: demo, seed, mechanism." in said(two)
+    assert "Not taken from the link: data." in said(opened("generator", data=["car", "asia"]))
     gone = opened("inside", inside_mechanism="DP-CDA", in_cda_view="Against the paper", in_cda_sizes="This data")
     assert "Not taken from the link: in_cda_sizes." in said(gone)
     assert "Not taken from the link" not in said(app.switch_page("lessons.py").run())
