@@ -650,3 +650,23 @@ def test_a_column_of_categories_has_no_edges():
     for name in ("edges", "unit_edges"):
         with pytest.raises(DomainError, match="'k' is of categories and has no bounds"):
             getattr(Attribute("k", "truth", (0, 1)), name)
+
+
+def test_a_column_of_numbers_by_hand() -> None:
+    """Two of four on the ends; halves between whole numbers, but not beyond the bounds, where they are clipped."""
+    for upper, share in ((9, 0.5), (8, 0.0)):  # nine values are few, and half of them may well be the ends
+        whole = Attribute("x", "numeric", lower=0, upper=upper, bins=2, integer=True, missing=True)
+        assert whole.on_a_bound(pd.Series([0, upper, 4, 5])) == share
+    real = Attribute("x", "numeric", lower=0, upper=1, bins=2)
+    assert real.on_a_bound(pd.Series([0.0, 1.0, 0.5, 0.6])) == 0.5
+    assert whole.between_units(pd.Series([0.5, 8.5, -0.5, 3.0])).tolist() == [True, False, False, False]
+    assert whole.from_units(np.array([1.0, 2.0])).dtype == "Int64"  # as where a cell is empty
+    assert replace(whole, missing=False).from_units(np.array([1.0, 2.0])).dtype == "int64"
+
+
+def test_what_a_date_keeps_is_one_thing_in_any_order() -> None:
+    one, other = (
+        Attribute("d", "date", lower=0, upper=99, keep=keep) for keep in (("weekday", "month"), ("month", "weekday"))
+    )
+    assert one == other
+    assert other.keep == ("weekday", "month")
