@@ -670,3 +670,12 @@ def test_what_a_date_keeps_is_one_thing_in_any_order() -> None:
     )
     assert one == other
     assert other.keep == ("weekday", "month")
+
+
+def test_all_columns_are_confirmed_or_none_and_a_cube_has_two_codes_in_each():
+    of = [Attribute(name, "categorical", ("u", "v"), public=name != "b") for name in "abc"]
+    for domain in (Domain.of(of), Domain.of(of).confirmed()):
+        assert [a.public for a in domain.unconfirmed().attributes] == [False] * 3
+        assert [a.public for a in domain.confirmed().attributes] == [True] * 3
+    for values, cube in ((("u", "v"), True), (("u",), False), (("u", "v", "w"), False)):
+        assert Domain.of([*of, Attribute("d", "categorical", values)]).is_binary is cube

@@ -108,7 +108,8 @@ def test_a_split_shares_every_row_out_once() -> None:
     learn, test = table().split(0.3, np.random.default_rng(0))
     assert (learn.n, test.n) == (7, 3)
     assert sorted([*learn.frame["n"], *test.frame["n"]]) == list(range(10))
-    assert [part.n for part in table(2).split(0.01, np.random.default_rng(0))] == [1, 1]
+    for share in (0.01, 0.99):
+        assert [part.n for part in table(2).split(share, np.random.default_rng(0))] == [1, 1]
 
 
 @pytest.mark.parametrize("row", [0, 13, 99])
