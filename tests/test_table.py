@@ -16,7 +16,7 @@ import dpsyn
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, InputError, ParameterError
-from dpsyn.table import Table
+from dpsyn.table import Table, notes_over
 
 DOMAIN = Domain.of([Attribute("a", "categorical", ("x", "y")), Attribute("n", "numeric", lower=0, upper=10, bins=5)])
 
@@ -144,6 +144,7 @@ def test_the_smallest_class_counts_values_that_no_row_has() -> None:
         (lambda table: table.different("salary"), "no column 'salary'"),
         (lambda table: table.ends("salary"), "no column 'salary'"),
         (lambda table: table.take([table.n]), "rows = "),
+        (lambda table: table.take([-table.n - 1]), "rows = "),
         (lambda table: table.take([0.5]), "rows = "),
         (lambda table: table.take([[0], [0, 1]]), "rows = "),
         (lambda table: table.take([]).statistics(), "n = 0"),
@@ -299,3 +300,9 @@ def test_cells_that_another_domain_moves_are_told_once_and_of_the_last_one_alone
     )
     assert small.with_domain(wider).notes[0] == small.notes[1]
     assert small.with_domain(table.domain).notes == table.notes == ()
+
+
+def test_of_a_column_that_changes_only_what_was_said_of_its_cells_is_said_anew() -> None:
+    far, odd = "3 cells are beyond the bounds and are taken as its nearer end.", "its texts were read as numbers."
+    notes = [f"Column 'x': {far}", f"Column 'x': {odd}", f"Column 'y': {far}"]
+    assert notes_over(notes, ["x"], lambda name: [f"Column {name!r}: new.", notes[1]]) == (*notes[1:], "Column 'x': new.")
