@@ -352,6 +352,8 @@ def test_what_stands_exactly_at_a_threshold_and_how_far_off_counts_are_said_to_b
         rows, variance = Encoding(Domain.of([column.attribute]), {0: bins}, 3.0).counts(0)
         assert rows.tolist() == [most, 100 - most, 0]
         assert variance.tolist() == [18, 9, np.inf]
+        halves = parts.cut(np.array([1.5]))  # of a part that an edge cuts both bins have all that it is off by
+        assert halves.between(np.array([0.0, 1.5, 4.0]))[1].tolist() == [2, 2]
 
 
 def test_the_strongest_partner_is_not_the_one_with_the_most_values() -> None:
