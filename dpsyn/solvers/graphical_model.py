@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsyn.domain import Codes
+from dpsyn.solvers.contingency import cell_offsets
 from dpsyn.solvers.junction_tree import JunctionTree
 from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
@@ -41,7 +42,8 @@ class GraphicalModel:
     ) -> GraphicalModel:
         """The density near all tables that follows their noise least (:func:`~dpsyn.solvers.max_entropy.max_entropy`)."""
         tree, target, spread = _problem(sizes, tables, rows)
-        fit = max_entropy(tree, target, spread, generator)
+        groups = cell_offsets(sizes, tree.tables)[:-1]
+        fit = max_entropy(tree, target, spread, generator, groups=groups, even=True)
         return cls(tree, fit.multipliers, np.asarray(fit.density, dtype=np.float64), rows)
 
     def moved(self, sizes: Sequence[int], tables: NoisyTables, steps: int = _STEPS) -> GraphicalModel:

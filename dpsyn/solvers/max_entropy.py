@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.contingency import Tables
+from dpsyn.solvers.contingency import Integers, Tables
 from dpsyn.solvers.density_spaces import (
     Combined,
     DenseFunctions,
@@ -58,6 +58,8 @@ _WORTH_IT = 0.003
 """A further stage must lower the risk by this share of F."""
 _MORE_THAN_NOISE = 4.0
 """Deviations of the misfit of noise alone: while it is further above 1, a stage must only not raise the risk by as much."""
+_MISSED = 2.0
+"""Deviations of the misfit of noise alone, beyond which a group that a large one outvotes is fitted again."""
 _CLEARLY = 0.1
 _FAR = 3.0
 """With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
@@ -209,7 +211,8 @@ def max_entropy(
     stages: int = MOST_STAGES,
     iterations: int = 80,
     renew: Renew | None = None,
-    groups: npt.NDArray[np.int64] | None = None,
+    groups: Integers | None = None,
+    even: bool = False,
     progress: Progress = lambda step, share: None,
 ) -> MaxEntropyFit:
     """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
@@ -222,21 +225,115 @@ def max_entropy(
         target: y, shape (F,).
         spread: s > 0, shape (F,).
         generator: for e.
-        stages: at most so many; λ is 16·F in the first one (4·F without ``groups``) and divided by 1.6 from each to the
-            next.
+        stages: at most so many; λ is 16·F in the first one (4·F where steps are even) and divided by 1.6 from each to
+            the next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
             then raised where the density would rest on less than a tenth of the points, and the risk is estimated only once
             the fit is near.
         groups: where each group of statistics begins, such as the cells of a table, shape (groups,). In each step λ of a
             group that the last density misses by r times its noise (root mean square) is divided by about r², by 4·r from
-            r = 4 on: a few strong tables, of which little is noise, do not wait for the others. None divides by nothing.
+            r = 4 on: a few strong tables, of which little is noise, do not wait for the others. A group so large that a
+            further stage is not worth it to all, whatever small ones still miss, ends the stages; what these miss by more
+            than their noise is then fitted on its own, from there. None does neither.
+        even: λ is the same for all groups all the same.
         progress: told of each step.
 
     Returns:
-        The stage of least risk; ``multipliers`` are all stages' together.
+        The stage of least risk; ``multipliers`` are all stages' together. What was fitted on its own is one more stage.
     """
     target, spread = checked_statistics(target, spread)
+    trusted = None if even else groups
+    best, history = _in_stages(space, target, spread, generator, stages, iterations, renew, trusted, progress)
+    small = _missed(best.statistics, target, spread, groups) if groups is not None and stages > 1 else None
+    if small is None or groups is None:
+        return replace(best, stages=history)
+    known, nothing = best.multipliers, np.zeros(len(target))
+
+    def together(multipliers: Floats) -> Floats:
+        return known + np.bincount(small, multipliers, len(known))
+
+    def renewed(space: Densities, multipliers: Floats, density: DensityArray) -> Densities:
+        assert renew is not None
+        assert isinstance(space, _Some)
+        return _Some(renew(space.space, together(multipliers), density), small, nothing)
+
+    if renew is None:
+        start = _Some(best.space, small, known)
+    else:
+        start = _Some(renew(best.space, known, best.density), small, nothing)
+    reached = _share(len(history), stages)
+    alone = max_entropy(
+        start,
+        target[small],
+        spread[small],
+        generator,
+        stages=stages,
+        iterations=iterations,
+        renew=None if renew is None else renewed,
+        groups=np.searchsorted(small, groups[np.isin(groups, small)]),
+        even=even,
+        progress=lambda step, share: progress(step, reached + (1 - reached) * share),
+    )
+    assert isinstance(alone.space, _Some)
+    space = alone.space.space
+    statistics = space.expected(alone.density)
+    misfit = float(np.mean(((statistics - target) / spread) ** 2))
+    chosen = next(stage for stage in alone.stages if stage.misfit == alone.misfit)
+    used = best.stages[-1].degrees_of_freedom + chosen.degrees_of_freedom
+    last = Stage(alone.weight, misfit, used, len(target) * (misfit - 1) + 2 * used)
+    return MaxEntropyFit(
+        alone.density, together(alone.multipliers), statistics, misfit, alone.gap, alone.weight, space, (*history, last)
+    )
+
+
+class _Some:
+    """Some statistics of a space, around a density on it, as a space of its own.
+
+    Args:
+        space: with all statistics.
+        at: numbers of those that are left, ascending.
+        multipliers: of the density, shape (F,).
+    """
+
+    def __init__(self, space: Densities, at: Integers, multipliers: Floats) -> None:
+        self.space, self.points = space, space.points
+        self._at, self._multipliers = at, multipliers
+
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """See :class:`~dpsyn.solvers.density_spaces.ListedSpace`; the logarithm is right up to a constant."""
+        moved = self._multipliers.copy()
+        moved[self._at] += potential
+        return self.space.density(moved)
+
+    def expected(self, density: DensityArray) -> Floats:
+        """See :class:`~dpsyn.solvers.density_spaces.ListedSpace`."""
+        return self.space.expected(density)[self._at]
+
+
+def _missed(statistics: Floats, target: Floats, spread: Floats, groups: Integers) -> Integers | None:
+    """Numbers of the statistics of all groups that are missed by more than their noise, unseen beside a large one.
+
+    Unseen are those that could be missed clearly by less than what a further stage must be worth to the largest group.
+    """
+    counts = np.diff(np.append(groups, len(target)))
+    deviation = np.sqrt(2 * counts)
+    squares = np.add.reduceat(((statistics - target) / spread) ** 2, groups)
+    unseen = _MORE_THAN_NOISE * deviation < _WORTH_IT * counts.max()
+    missed = unseen & (squares > counts + _MISSED * deviation)
+    return np.flatnonzero(np.repeat(missed, counts)) if missed.any() and not missed.all() else None
+
+
+def _share(done: int, stages: int) -> float:
+    """Of the work: most fits end long before their last stage."""
+    return max(done / stages, 1 - _GOES_ON**done)
+
+
+def _in_stages(
+    space: Densities, target: Floats, spread: Floats, generator: np.random.Generator, stages: int, iterations: int,
+    renew: Renew | None, groups: Integers | None, progress: Progress,
+) -> tuple[MaxEntropyFit, tuple[Stage, ...]]:  # fmt: skip
+    """The stage of least risk, with those up to it, and all stages."""
     count = len(target)
     signs = generator.choice(np.array([-1.0, 1.0]), count)
     beside = target + _PROBE * spread * signs
@@ -246,9 +343,7 @@ def max_entropy(
     best: MaxEntropyFit | None = None
     history: list[Stage] = []
     for number in range(stages):
-        # Most fits end long before their last stage.
-        share = max(number / stages, 1 - _GOES_ON**number)
-        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", share)
+        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", _share(number, stages))
 
         def fitted(to: Floats, center: Floats, at: float = current, space: Densities = space) -> MaxEntropyFit:
             trust = _trust(space, center, to, spread, groups) if groups is not None else 1.0
@@ -279,10 +374,10 @@ def max_entropy(
             mine, other = np.zeros(count), other - mine
         current /= _FACTOR
     assert best is not None
-    return replace(best, stages=tuple(history))
+    return best, tuple(history)
 
 
-def _trust(space: Densities, center: Floats, target: Floats, spread: Floats, groups: npt.NDArray[np.int64]) -> Floats:
+def _trust(space: Densities, center: Floats, target: Floats, spread: Floats, groups: Integers) -> Floats:
     """How much more than others a group is followed that the density with multipliers ``center`` misses; for each statistic,
     (F,)."""
     missed = ((space.expected(space.density(center)[0]) - target) / spread) ** 2
@@ -348,7 +443,7 @@ def refined_max_entropy(
     *,
     combination: sp.csr_array | None = None,
     bonds: Floats | None = None,
-    groups: npt.NDArray[np.int64] | None = None,
+    groups: Integers | None = None,
     stages: int = MOST_STAGES,
     progress: Progress = lambda step, share: None,
 ) -> RefinedFit:

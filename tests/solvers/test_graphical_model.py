@@ -96,3 +96,17 @@ def test_no_rows_at_all_are_one():
     tables.add((0,), np.array([-5, -7]), 2.0)
     assert tables.rows == 1.0
     assert tables.law(0).sum() == pytest.approx(1.0)
+
+
+def test_a_wide_table_that_noise_drowns_takes_nothing_from_precise_ones():
+    """Of 4,000 rows 400 have one of forty values and 1,400 one of two, counted ± 20; 150 × 150 cells hold 0.2 rows each."""
+    exact = {(0, 1): np.full(150**2, 4000 / 150**2), (2,): np.array([400, *[3600 / 39] * 39]), (3,): np.array([2600, 1400])}
+    random, tables = np.random.default_rng(0), NoisyTables()
+    for columns, counts in exact.items():
+        tables.add(columns, counts + random.normal(0, 20, len(counts)), 20.0)
+    model = GraphicalModel.fitted((150, 150, 40, 2), tables, 4000.0, random)
+    np.testing.assert_allclose(model.tree.density(model.potential)[0], model.density, atol=1e-9)
+    assert model.table((2,))[0] == pytest.approx(400, abs=40)
+    np.testing.assert_allclose(model.table((3,)), exact[3,], atol=40)
+    # Next to nothing of the wide table's noise, 16 times a cell.
+    assert np.abs(model.table((0, 1)) - exact[0, 1]).sum() < 300

@@ -126,3 +126,20 @@ def test_points_far_from_the_data_are_approached_step_by_step():
     # It ends long before the last stage, and progress has not waited for that.
     assert told == sorted(told)
     assert 0.5 < told[-1] < 1
+
+
+def test_a_wide_table_ends_no_fit_of_a_narrow_one():
+    """By shares ± 0.005 that two columns are never both 1 is plain, and 100 × 100 cells beside it are noise."""
+    random, sizes, tables = np.random.default_rng(1), (100, 100, 2, 2), ((0, 1), (2, 3))
+    exact = np.concatenate([np.full(10_000, 1e-4), [0.6, 0.1, 0.3, 0.0]])
+    spread = np.full(len(exact), 0.005)
+    base = [np.log(np.full(size, 1 / size)) for size in sizes]
+    drawn = np.stack([random.integers(0, size, 4_000) for size in sizes], axis=1).astype(np.int32)
+    found = refined_max_entropy(
+        drawn, sizes, tables, exact + random.normal(0, spread), spread, base, random, groups=np.array([0, 10_000])
+    )
+    np.testing.assert_allclose(found.cells[10_000:], exact[10_000:], atol=0.015)
+    np.testing.assert_allclose(found.fit.statistics, found.cells, atol=1e-6)
+    assert found.fit.stages[-1].misfit == found.fit.misfit
+    law = np.exp(found.model.log_density(all_codes(sizes)))
+    np.testing.assert_allclose(law.reshape(-1, 4).sum(axis=0) / law.sum(), exact[10_000:], atol=0.03)
