@@ -20,7 +20,7 @@ def _table() -> dpsyn.Table:
     return dpsyn.Table(domain.decode(codes, generator), domain)
 
 
-CONFIG = dpsyn.PrivateSampling(degree=1, floor=0.05, ceiling=3.0, rows=500, reduced_space_size=200_000)
+CONFIG = dpsyn.PrivateSampling(degree=1, floor=0.05, ceiling=3.0, rows=500, reduced_space_size=40_000)
 LOOSE = dpsyn.PrivacySpec(1e6)
 
 
