@@ -6,6 +6,7 @@ Pure functions; the page draws.
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -57,14 +58,15 @@ def doubts_on(current: Dataset, names: Iterable[str]) -> str | None:
 
 
 def notes_in_use(current: Dataset) -> list[str]:
-    """The notes of reading the file that hold for the columns in use or left out by it, and the columns of one value."""
-    gone = []
+    """The notes of reading that hold for columns in use or left out by reading itself, and the columns of one value."""
+    gone, ordered = [], sorted(current.notes)
     for name in current.full.domain.names:
         column = f"Column {quoted(name)}"
         by_reading = f"{column} was left out"
+        at = bisect_left(ordered, by_reading)
         if name in current.table.domain:
             gone.append(by_reading)
-        elif not any(note.startswith(by_reading) for note in current.notes):
+        elif at == len(ordered) or not ordered[at].startswith(by_reading):
             gone.append(column)
     notes = [note for note in current.notes if not note.startswith(tuple(gone))]
     single = current.single_valued

@@ -225,22 +225,23 @@ def max_entropy(
         target: y, shape (F,).
         spread: s > 0, shape (F,).
         generator: for e.
-        stages: at most so many; λ is 16·F in the first one (4·F where steps are even) and divided by 1.6 from each to
-            the next.
+        stages: at most so many, and as many again of what is fitted on its own; λ is 16·F in the first one (4·F where steps
+            are even) and divided by 1.6 from each to the next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
             then raised where the density would rest on less than a tenth of the points, and the risk is estimated only once
             the fit is near.
         groups: where each group of statistics begins, such as the cells of a table, shape (groups,). In each step λ of a
             group that the last density misses by r times its noise (root mean square) is divided by about r², by 4·r from
-            r = 4 on: a few strong tables, of which little is noise, do not wait for the others. A group so large that a
-            further stage is not worth it to all, whatever small ones still miss, ends the stages; what these miss by more
-            than their noise is then fitted on its own, from there. None does neither.
-        even: λ is the same for all groups all the same.
+            r = 4 on: a few strong tables, of which little is noise, do not wait for the others. Stages end where one more is
+            not worth it to all statistics together. Small groups that are then still missed by more than their noise are
+            fitted on their own from there, while all other multipliers stay. Without groups neither is done.
+        even: whether λ is the same for all groups nevertheless.
         progress: told of each step.
 
     Returns:
-        The stage of least risk; ``multipliers`` are all stages' together. What was fitted on its own is one more stage.
+        The stage of least risk, or what was fitted on its own from there: one more stage, whose degrees of freedom are about
+        those of both. ``multipliers`` are all stages' together.
     """
     target, spread = checked_statistics(target, spread)
     trusted = None if even else groups
@@ -263,24 +264,22 @@ def max_entropy(
     else:
         start = _Some(renew(best.space, known, best.density), small, nothing)
     reached = _share(len(history), stages)
-    alone = max_entropy(
+    alone, _ = _in_stages(
         start,
         target[small],
         spread[small],
         generator,
-        stages=stages,
-        iterations=iterations,
-        renew=None if renew is None else renewed,
-        groups=np.searchsorted(small, groups[np.isin(groups, small)]),
-        even=even,
-        progress=lambda step, share: progress(step, reached + (1 - reached) * share),
+        stages,
+        iterations,
+        None if renew is None else renewed,
+        None if even else np.searchsorted(small, groups[np.isin(groups, small)]),
+        lambda step, share: progress(step, reached + (1 - reached) * share),
     )
     assert isinstance(alone.space, _Some)
     space = alone.space.space
     statistics = space.expected(alone.density)
     misfit = float(np.mean(((statistics - target) / spread) ** 2))
-    chosen = next(stage for stage in alone.stages if stage.misfit == alone.misfit)
-    used = best.stages[-1].degrees_of_freedom + chosen.degrees_of_freedom
+    used = best.stages[-1].degrees_of_freedom + alone.stages[-1].degrees_of_freedom
     last = Stage(alone.weight, misfit, used, len(target) * (misfit - 1) + 2 * used)
     return MaxEntropyFit(
         alone.density, together(alone.multipliers), statistics, misfit, alone.gap, alone.weight, space, (*history, last)
@@ -291,7 +290,7 @@ class _Some:
     """Some statistics of a space, around a density on it, as a space of its own.
 
     Args:
-        space: with all statistics.
+        space: with all F statistics.
         at: numbers of those that are left, ascending.
         multipliers: of the density, shape (F,).
     """
@@ -312,14 +311,14 @@ class _Some:
 
 
 def _missed(statistics: Floats, target: Floats, spread: Floats, groups: Integers) -> Integers | None:
-    """Numbers of the statistics of all groups that are missed by more than their noise, unseen beside a large one.
+    """Numbers of the statistics of all groups that are missed by more than their noise, unseen beside all others.
 
-    Unseen are those that could be missed clearly by less than what a further stage must be worth to the largest group.
+    Unseen: to be missed clearly, by four deviations, is less than a further stage must be worth.
     """
     counts = np.diff(np.append(groups, len(target)))
     deviation = np.sqrt(2 * counts)
     squares = np.add.reduceat(((statistics - target) / spread) ** 2, groups)
-    unseen = _MORE_THAN_NOISE * deviation < _WORTH_IT * counts.max()
+    unseen = _MORE_THAN_NOISE * deviation < _WORTH_IT * len(target)
     missed = unseen & (squares > counts + _MISSED * deviation)
     return np.flatnonzero(np.repeat(missed, counts)) if missed.any() and not missed.all() else None
 
@@ -422,7 +421,7 @@ class RefinedFit:
         fit: density on them.
         model: the density everywhere.
         cells: expected cells of the tables under the density.
-        effective_points: 1/Σ h² after each stage but the last: how many points of equal weight the space was worth.
+        effective_points: 1/Σ h² each time the space was made anew: how many points of equal weight it was worth.
     """
 
     codes: Codes

@@ -192,6 +192,7 @@ UNUSUAL: dict[str, tuple[dpsyn.Domain, list[Variant]]] = {
             if name in ("noisy_reweighting", "dp_merf", *LONG) and name != "privsyn" and settings.get("degree", 1) < 3
         ],
     ),
+    "many choices": (dpsyn.Domain.of(of_codes("c", *[2] * 46)), [("privsyn", {"rounds": 1})]),
     "many cells": (dpsyn.Domain.of(of_codes("c", 400, 350)), ANY),
     "many pairs": (dpsyn.Domain.of(of_codes("c", *[3] * 24)), [("noisy_reweighting", {})]),
     "many wide pairs": (dpsyn.Domain.of(of_codes("c", 2, *[40] * 7)), [("noisy_reweighting", {})]),

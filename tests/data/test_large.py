@@ -500,12 +500,12 @@ TYPED: list[Any] = [
 
 
 @pytest.mark.parametrize("small", [False, True])
-@pytest.mark.parametrize("array", TYPED, ids=str)
-def test_parquet_columns(tmp_path: Path, array: Any, small: bool, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(("at", "array"), [*enumerate(TYPED)], ids=str)
+def test_parquet_columns(tmp_path: Path, at: int, array: Any, small: bool, request: pytest.FixtureRequest) -> None:
     if small:
         request.getfixturevalue("small_blocks")
     path = written(tmp_path, {"x": array, "y": list(range(30))})
-    whole, streamed = both(path, **({"wide": "leave_out", "columns": ["y", "x"]} if small else {}))
+    whole, streamed = both(path, **({"wide": "leave_out", "columns": ["y", "x"]} if small == at % 2 else {}))
     assert streamed == whole
 
 

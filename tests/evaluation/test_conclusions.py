@@ -178,9 +178,10 @@ def test_no_errors_of_tables_get_grades_or_words_that_contradict_each_other(
     floor: float | None, independent: float | None, left: float | None
 ) -> None:
     order = ["no fault seen", "cannot be judged", "with care", "poor"]
+    near = {by * one for one in (floor, independent) if one for by in (0.99, 1.0, 1.01, 2.0)}
     for n, rows in ((100, 100), (3000, 1000), (100_000, 1000)):
         grades = []
-        for error in np.arange(0.001, 0.9, 0.031):
+        for error in sorted({*np.arange(0.001, 0.9, 0.031), *near}):
             made = replace(report(error, floor), n=n, shuffled=of_mean(independent))
             lost = () if left is None else (("a", "b", 0.6, left),)
             sample = made.fresh and replace(made.fresh, rows=rows)

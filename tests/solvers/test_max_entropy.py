@@ -150,9 +150,9 @@ def test_a_group_that_is_missed_is_followed_by_the_square_up_to_four_times_its_n
 
 
 def test_groups_that_are_missed_unseen_beside_a_large_one(monkeypatch):
-    """Noise alone adds 2 ± 2 to two statistics and 40 ± 9 to forty. A stage must be worth 0.3 % of the largest group: 30 of
-    10,000 hide 4·2, not 4·9; 3 of 1,000 hide neither, even if there are ten of them."""
-    for large, times, found in ((10_000, 1, [10_000, 10_001]), (1_000, 10, None)):
+    """Noise alone adds 2 ± 2 to two statistics and 40 ± 9 to forty. A stage must be worth 0.3 % of all: 30 of 10,000 hide
+    4·2, not 4·9, in one group or ten; 3 of 1,000 hide neither."""
+    for large, times, found in ((10_000, 1, [10_000, 10_001]), (1_000, 10, [10_000, 10_001]), (1_000, 1, None)):
         off = np.concatenate([np.ones(large * times), np.sqrt([3.1, 3.1, 2.9, 2.9]), np.full(40, 10.0)])
         groups = np.array([*range(0, large * times, large), *(large * times + np.array([0, 2, 4]))])
         missed = _missed(0.3 - 0.01 * off, np.full(len(off), 0.3), np.full(len(off), 0.01), groups)
@@ -165,31 +165,35 @@ def test_groups_that_are_missed_unseen_beside_a_large_one(monkeypatch):
 def test_what_is_fitted_on_its_own_may_have_spaces_made_anew(monkeypatch):
     """44 × 44 cells of noise, and by shares ± 0.1 two columns of which one value has nearly all."""
     monkeypatch.setattr("dpsyn.solvers.max_entropy._MORE_THAN_NOISE", 2.0)
-    sizes, tables, starts, seen = (44, 44, 2, 2), ((0, 1), (2,), (0,), (3,)), np.array([0, 1936, 1938, 1982]), []
+    sizes, tables, starts = (44, 44, 2, 2), ((0, 1), (2,), (0,), (3,)), np.array([0, 1936, 1938, 1982])
     points, random, spread = all_codes(sizes), np.random.default_rng(0), np.full(1984, 0.1)
     noise = 0.09 * random.choice([-1, 1], 1936)
     target = np.concatenate([1 / 1936 + noise, [0.95, 0.05], np.full(44, 1 / 44), [0.91, 0.09]])
 
-    def missed(statistics, target, spread, groups):
-        seen.append(groups.tolist())
-        return _missed(statistics, target, spread, groups)
-
-    monkeypatch.setattr("dpsyn.solvers.max_entropy._missed", missed)
     space, fits = PointTables(points, sizes, tables), []
 
     def anew(_, multipliers, density):
         return PointTables(points, sizes, tables, space.density(multipliers)[0])
 
     for renew in (None, anew):
-        random = np.random.default_rng(1)
+        told, random = [], np.random.default_rng(1)
+        how = {"renew": renew, "groups": starts, "even": True, "iterations": 9}
         fits.append(
-            max_entropy(space, target, spread, random, renew=renew, groups=starts, even=True, stages=6, iterations=9)
+            max_entropy(
+                space, target, spread, random, **how, stages=6, progress=lambda _, share, told=told: told.append(share)
+            )
         )
+        assert told == sorted(told)
+        assert len(told) > len(fits[-1].stages)
+        first, *_, last = fits[-1].stages
+        assert last.misfit == fits[-1].misfit < first.misfit
+        assert last.degrees_of_freedom > first.degrees_of_freedom
+        assert last.risk == pytest.approx(1984 * (last.misfit - 1) + 2 * last.degrees_of_freedom)
+        assert len(max_entropy(space, target, spread, random, **how, stages=1).stages) == 1
     for fit in fits:
         np.testing.assert_allclose(fit.statistics[[1936, 1982]], [0.95, 0.91], atol=0.1)
         np.testing.assert_allclose(space.expected(space.density(fit.multipliers)[0]), fit.statistics, atol=1e-4)
     np.testing.assert_allclose(fits[0].statistics, fits[1].statistics, atol=1e-3)
-    assert seen == [starts.tolist(), [0, 2]] * 2
 
 
 def test_a_space_that_is_made_anew_around_the_density_changes_nothing():
