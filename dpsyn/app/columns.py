@@ -68,7 +68,8 @@ def notes_in_use(current: Dataset) -> list[str]:
             gone.append(by_reading)
         elif at == len(ordered) or not ordered[at].startswith(by_reading):
             gone.append(column)
-    notes = [note for note in current.notes if not note.startswith(tuple(gone))]
+    untrue = tuple(gone)
+    notes = [note for note in current.notes if not note.startswith(untrue)]
     single = current.single_valued
     if single:
         one = len(single) == 1

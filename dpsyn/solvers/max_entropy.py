@@ -59,7 +59,7 @@ _WORTH_IT = 0.003
 _MORE_THAN_NOISE = 4.0
 """Deviations of the misfit of noise alone: while it is further above 1, a stage must only not raise the risk by as much."""
 _MISSED = 2.0
-"""Deviations of the misfit of noise alone, beyond which a group that a large one outvotes is fitted again."""
+"""Deviations of the misfit of noise alone, beyond which a group that all others outvote is fitted again."""
 _CLEARLY = 0.1
 _FAR = 3.0
 """With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
@@ -246,10 +246,9 @@ def max_entropy(
     target, spread = checked_statistics(target, spread)
     trusted = None if even else groups
     best, history = _in_stages(space, target, spread, generator, stages, iterations, renew, trusted, progress)
-    small = _missed(best.statistics, target, spread, groups) if groups is not None and stages > 1 else None
-    if small is None or groups is None:
+    if groups is None or stages == 1 or (small := _missed(best.statistics, target, spread, groups)) is None:
         return replace(best, stages=history)
-    known, nothing = best.multipliers, np.zeros(len(target))
+    known = best.multipliers
 
     def together(multipliers: Floats) -> Floats:
         return known + np.bincount(small, multipliers, len(known))
@@ -257,12 +256,11 @@ def max_entropy(
     def renewed(space: Densities, multipliers: Floats, density: DensityArray) -> Densities:
         assert renew is not None
         assert isinstance(space, _Some)
-        return _Some(renew(space.space, together(multipliers), density), small, nothing)
+        return _Some(renew(space.space, together(multipliers), density), small, np.zeros(len(target)))
 
-    if renew is None:
-        start = _Some(best.space, small, known)
-    else:
-        start = _Some(renew(best.space, known, best.density), small, nothing)
+    start: Densities = _Some(best.space, small, known)
+    if renew is not None:
+        start = renewed(start, np.zeros(len(small)), best.density)
     reached = _share(len(history), stages)
     alone, _ = _in_stages(
         start,
