@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.table import Table
 
 # How long an example takes says something about the machine, not about the code. `make fuzz` tries more.
-settings.register_profile("untimed", deadline=None, max_examples=100 if os.environ.get("DPSYN_FUZZ") else 40)
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=100 if os.environ.get("DPSYN_FUZZ") else 40,
+)
 settings.load_profile("untimed")
 
 # On tables this small a second thread of BLAS or OpenMP only spins, here and in the processes that tests start.

@@ -25,7 +25,7 @@ def start(function, **arguments):
     return jobs.start(f"{function.__module__}:{function.__name__}", label="test", **arguments)
 
 
-def wait_for(condition, seconds=30.0):
+def wait_for(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -168,7 +168,7 @@ def _tests_are_importable_by_the_child(monkeypatch):
 
 
 def first_record(job):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not job.records():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -196,14 +196,14 @@ def test_a_job_that_a_visit_has_dropped_ends():
     process = psutil.Process(job.process.pid)
     del job
     gc.collect()
-    assert psutil.wait_procs([process], timeout=10)[1] == []
+    assert psutil.wait_procs([process], timeout=60)[1] == []
 
 
 def test_cancelling_ends_what_the_job_has_started():
     job = start(tasks.have_a_child)
     child = psutil.Process(first_record(job))
     job.cancel()
-    assert psutil.wait_procs([child], timeout=10)[1] == []
+    assert psutil.wait_procs([child], timeout=60)[1] == []
 
 
 def test_a_job_ends_with_the_process_that_started_it():
@@ -211,7 +211,7 @@ def test_a_job_ends_with_the_process_that_started_it():
     script += "print(first_record(job), flush=True); os._exit(0)"
     parent = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     pid = int(parent.stdout)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < end
         time.sleep(0.05)
