@@ -425,7 +425,7 @@ def advice(reports: Mapping[str, Report]) -> str:
         closest = f"{best} is to be used with care"
     if alike:
         closest += f", and {listed(alike, most=_NAMED)} about as close (one run each)"
-    parts = {"prediction": "its predictions", "numbers": "its columns of numbers"}
+    parts = {"tables": "these tables", "prediction": "its predictions", "numbers": "its columns of numbers"}
     weak, doubtful = ([words for about, words in parts.items() if grades.get(about) == of] for of in ("poor", "with care"))
     if grades["tables"] == "cannot be judged":
         said = f"{closest}. " if others else ""
@@ -436,7 +436,9 @@ def advice(reports: Mapping[str, Report]) -> str:
     if weak:
         return f"{closest}; do not rely on {' or '.join(weak)}: {_HELP}."
     if "with care" in grades.values():
-        care = f"; take care with {' and '.join(doubtful)}" if doubtful and not closest.endswith("care") else ""
+        *first, last = doubtful or [""]
+        said = f"{', '.join(first)} and {last}" if first else last
+        care = f"; take care with {said}" if doubtful and not closest.endswith("care") else ""
         return f"{closest}{care}: {_HELP}."
     if _degree(reports[best]) == 1 and reports[best].marginals[1].possible > 1:
         return f"{closest}; relations of columns were not measured: compare tables of two columns before you take it."

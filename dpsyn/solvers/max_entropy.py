@@ -57,9 +57,8 @@ _PROBE = 0.2
 _WORTH_IT = 0.003
 """A further stage must lower the risk by this share of F."""
 _MORE_THAN_NOISE = 4.0
-"""Deviations of the misfit of noise alone: while it is further above 1, a stage must only not raise the risk by as much."""
-_MISSED = 2.0
-"""Deviations of the misfit of noise alone, beyond which a group that all others outvote is fitted again."""
+"""Deviations of the misfit of noise alone: while it is further above 1, a stage must only not raise the risk by as much. A
+group that misses its own by more after all stages is fitted again."""
 _CLEARLY = 0.1
 _FAR = 3.0
 """With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
@@ -234,7 +233,7 @@ def max_entropy(
         groups: where each group of statistics begins, such as the cells of a table, shape (groups,). In each step λ of a
             group that the last density misses by r times its noise (root mean square) is divided by about r², by 4·r from
             r = 4 on: a few strong tables, of which little is noise, do not wait for the others. Stages end where one more is
-            not worth it to all statistics together. Small groups that are then still missed by more than their noise are
+            not worth it to all statistics together. Groups that are then still missed clearly by more than their noise are
             fitted on their own from there, while all other multipliers stay. Without groups neither is done.
         even: whether λ is the same for all groups nevertheless.
         progress: told of each step.
@@ -246,31 +245,31 @@ def max_entropy(
     target, spread = checked_statistics(target, spread)
     trusted = None if even else groups
     best, history = _in_stages(space, target, spread, generator, stages, iterations, renew, trusted, progress)
-    if groups is None or stages == 1 or (small := _missed(best.statistics, target, spread, groups)) is None:
+    if groups is None or stages == 1 or (missed := _missed(best.statistics, target, spread, groups)) is None:
         return replace(best, stages=history)
     known = best.multipliers
 
     def together(multipliers: Floats) -> Floats:
-        return known + np.bincount(small, multipliers, len(known))
+        return known + np.bincount(missed, multipliers, len(known))
 
     def renewed(space: Densities, multipliers: Floats, density: DensityArray) -> Densities:
         assert renew is not None
         assert isinstance(space, _Some)
-        return _Some(renew(space.space, together(multipliers), density), small, np.zeros(len(target)))
+        return _Some(renew(space.space, together(multipliers), density), missed, np.zeros(len(target)))
 
-    start: Densities = _Some(best.space, small, known)
+    start: Densities = _Some(best.space, missed, known)
     if renew is not None:
-        start = renewed(start, np.zeros(len(small)), best.density)
+        start = renewed(start, np.zeros(len(missed)), best.density)
     reached = _share(len(history), stages)
     alone, _ = _in_stages(
         start,
-        target[small],
-        spread[small],
+        target[missed],
+        spread[missed],
         generator,
         stages,
         iterations,
         None if renew is None else renewed,
-        None if even else np.searchsorted(small, groups[np.isin(groups, small)]),
+        None if even else np.searchsorted(missed, groups[np.isin(groups, missed)]),
         lambda step, share: progress(step, reached + (1 - reached) * share),
     )
     assert isinstance(alone.space, _Some)
@@ -309,15 +308,10 @@ class _Some:
 
 
 def _missed(statistics: Floats, target: Floats, spread: Floats, groups: Integers) -> Integers | None:
-    """Numbers of the statistics of all groups that are missed by more than their noise, unseen beside all others.
-
-    Unseen: to be missed clearly, by four deviations, is less than a further stage must be worth.
-    """
+    """Numbers of the statistics of all groups that are missed clearly, by four deviations more than noise misses."""
     counts = np.diff(np.append(groups, len(target)))
-    deviation = np.sqrt(2 * counts)
     squares = np.add.reduceat(((statistics - target) / spread) ** 2, groups)
-    unseen = _MORE_THAN_NOISE * deviation < _WORTH_IT * len(target)
-    missed = unseen & (squares > counts + _MISSED * deviation)
+    missed = squares > counts + _MORE_THAN_NOISE * np.sqrt(2 * counts)
     return np.flatnonzero(np.repeat(missed, counts)) if missed.any() and not missed.all() else None
 
 

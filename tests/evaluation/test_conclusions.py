@@ -700,7 +700,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ({"A": report(0.01)}, "A is close to the real rows in tables of two columns. Nothing that"),
         (
             {"A": report(0.05), "B": report(0.4)},
-            "in tables of two columns: another mechanism, a larger ε, other bins or fewer columns may help.",
+            "; take care with these tables: another mechanism, a larger ε, other bins or fewer columns may help.",
         ),
         ({"A": report(0.3), "B": report(0.4)}, "None of these is close to the real rows: another mechanism"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "; do not rely on its predictions: another mechanism"),
@@ -721,11 +721,11 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": report(0.15, 0.05), "B": TOO_FEW},
-            "A is closest to the real rows in tables of two columns: another",
+            "A is closest to the real rows in tables of two columns; take care with these tables: another",
         ),
         (
             {"A": report(0.09, 0.05), "B": report(0.3, 0.35)},
-            "A is closest to the real rows in tables of two columns: another mechanism",
+            "A is closest to the real rows in tables of two columns; take care with these tables: another mechanism",
         ),
         ({"A": single(8)}, "in tables of 1 column; relations of columns were not measured: compare tables of two columns"),
         (
@@ -742,7 +742,7 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ),
         (
             {"A": report(0.04, prediction=SOME, values=tuple(map(column, "xyz", (0.9, 0.01, 0.01)))), "B": report(0.05)},
-            "; take care with its predictions and its columns of numbers: another mechanism",
+            "; take care with these tables, its predictions and its columns of numbers: another mechanism",
         ),
         (
             {"A": report(0.09, prediction=WORSE), "B": report(0.11)},

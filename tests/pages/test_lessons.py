@@ -351,7 +351,23 @@ def test_the_last_lesson_is_about_a_table_of_ones_own_whose_names_are_shown_as_t
     assert app.caption[0].value.startswith("**Before your guess**. own: 150 rows of ")
     assert r"\*ill\*" in app.caption[0].value
     assert "<b>" not in app.caption[0].value.replace(r"\<b>", "")
+    assert r", \*ill\* (no other column is small enough), ε = 3." in app.caption[0].value  # of four
     assert charts(app) == 1
+
+
+def test_the_last_lesson_says_where_it_is_not_about_the_data_at_hand():
+    for numbers, said in (
+        (False, ", bronchitis, ε = 3."),
+        (True, ", bronchitis (your data have no two columns of 2 to 12 "),
+    ):
+        app = at("data")
+        if numbers:
+            table = "\n".join(["x,y", *(f"{i / 7:.3f},{i % 90}" for i in range(200))])
+            app.file_uploader(key="upload").upload("own.csv", table.encode(), "text/csv").run()
+        app.query_params["lesson"] = "No free lunch"
+        caption = app.switch_page("lessons.py").run().caption[0].value
+        assert "ASIA: 15,000 rows of short of breath, " in caption
+        assert said in caption
 
 
 @pytest.mark.parametrize("title", DOCUMENTS)

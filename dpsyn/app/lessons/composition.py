@@ -73,7 +73,7 @@ def _rows(count: int, epsilon: float) -> tuple[Any, str]:
     valid = weights / weights.sum()
     made = generator.multinomial(count, valid) / count
     return bars({DATA: shares(), VALID: valid, "synthetic rows": made}), (
-        f"{plain(count)} rows, ε = {epsilon:g} as before. They are at most {percent(np.abs(made - valid).max())} from "
+        f"{plain(count)} rows, ε = {epsilon:g} however many. They are at most {percent(np.abs(made - valid).max())} from "
         f"the valid histogram, {percent(off(made))} from the data."
     )
 

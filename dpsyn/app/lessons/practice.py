@@ -145,12 +145,17 @@ def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) ->
     memory: dict[object, tuple[str, int, list[Try]]] = st.session_state.setdefault("_practice", {})
     key = (current.revision, columns, epsilon, share, degree)
     if key not in memory:
-        table = small(current.parts[0].drawn, columns, current.target)
+        own = current.parts[0].drawn
+        table = small(own, columns, current.target)
+        if table.domain.names[0] not in own.domain:
+            less = f" (your data have no two columns of 2 to {_MOST_VALUES} categories)"
+        else:
+            less = " (no other column is small enough)" if len(table.domain) < columns else ""
         count = max(2, round(min(table.n, _MOST_ROWS) * share))
         table = table.take(np.sort(np.random.default_rng(_SEED).permutation(table.n)[:count]))
         words = ASIA if table.name == "asia" else {}
         names = listed((words.get(name, escape.markdown(name)) for name in table.domain.names), 4)
-        named = f"{'ASIA' if words else escape.markdown(table.name)}: {table.n:,} rows of {names}"
+        named = f"{'ASIA' if words else escape.markdown(table.name)}: {table.n:,} rows of {names}{less}"
         memory[key] = named, table.n, tried(table, epsilon, min(degree, len(table.domain)))
     return memory[key]
 
@@ -234,10 +239,10 @@ LESSONS = (
                 _here,
                 (_E, _C),
                 Question(
-                    "At ε = 3, how far below its promise will the error of noisy reweighting lie?",
+                    "On most data, how far below its promise is the error of noisy reweighting at ε = 3?",
                     ("Hardly", "By half", "Five times or more"),
                     2,
-                    lambda columns, epsilon: below(_tried(columns, epsilon)[-1]),
+                    lambda columns, epsilon: f"Here, at ε = {epsilon:g}: {below(_tried(columns, epsilon)[-1])}",
                     {"measured": False},
                 ),
             ),
