@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.errors import DataError, ParameterError, WorkspaceError
+from dpsyn.errors import ParameterError, WorkspaceError
 from dpsyn.evaluation import experiments
 from dpsyn.evaluation.experiments import Workspace, read_archive
 from tests.pages.conftest import finish_job
@@ -143,84 +138,6 @@ def test_what_is_not_theirs_is_left_alone(folder: Path) -> None:
     (folder / "experiments" / "empty").mkdir()
     (folder / "experiments" / "file").write_text("mine")
     assert Workspace(folder).read().set_aside == []
-
-
-def parquet_of(values: Any) -> bytes:
-    file = io.BytesIO()
-    parquet.write_table(pa.table({"x": values}), file)
-    return file.getvalue()
-
-
-SQLITE: dict[str, tuple[str, tuple[Any, ...], tuple[int, int]]] = {
-    "no json": ("UPDATE runs SET record = ? WHERE number = 1", ("{",), (2, 2)),
-    "a number for a record": ("UPDATE runs SET record = ? WHERE number = 1", (3,), (2, 2)),
-    "no record": ("UPDATE runs SET record = ? WHERE number = 1", ("",), (2, 2)),
-    "a list for a record": ("UPDATE runs SET record = ? WHERE number = 1", ("[]",), (2, 2)),
-    "no parquet": ("UPDATE runs SET rows = ? WHERE number = 1", (b"PAR1 no more",), (2, 2)),
-    "text for rows": ("UPDATE runs SET rows = ? WHERE number = 1", ("a,b",), (2, 2)),
-    "a moment": ("UPDATE runs SET made = ? WHERE number = 1", (b"\xff\xfe",), (2, 2)),
-    "rows of other columns": (
-        "UPDATE runs SET rows = (SELECT rows FROM runs WHERE number = 3) WHERE number = 1",
-        (),
-        (2, 2),
-    ),
-    "rows of durations": (
-        "UPDATE runs SET rows = ? WHERE number = 1",
-        (parquet_of(pa.array([1], pa.duration("ns"))),),
-        (2, 2),
-    ),
-    "rows in lists": ("UPDATE runs SET rows = ? WHERE number = 1", (parquet_of([[1]]),), (2, 2)),
-    "a grid": ("UPDATE grids SET grid = ? WHERE number = 1", ('{"repeats": 1e400}',), (3, 1)),
-    "facts": ("UPDATE grids SET facts = ? WHERE number = 1", ("null",), (3, 1)),
-    "a result": ("UPDATE results SET result = ? WHERE rowid = 1", ('{"seconds": "x"}',), (3, 2)),
-}
-
-
-@pytest.mark.parametrize("name", SQLITE)
-def test_one_damaged_entry_of_an_earlier_workspace_is_set_aside(tmp_path: Path, name: str) -> None:
-    change, values, left = SQLITE[name]
-    shutil.copy(OLD.with_name("old_workspace.sqlite"), tmp_path / "dpsyn.sqlite")
-    with closing(sqlite3.connect(tmp_path / "dpsyn.sqlite")) as database, database:
-        assert database.execute(change, values).rowcount == 1
-    workspace = Workspace(tmp_path)
-    found = workspace.read()
-    assert (len(found.releases), len(found.experiments)) == left
-    assert len(found.set_aside) == 1
-    assert len(list(tmp_path.glob("dpsyn.sqlite.taken-over-*"))) == 1
-
-
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + b"\xff" * 5000, bomb()], ids=["empty", "damaged", "zip"])
-def test_an_earlier_workspace_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "dpsyn.sqlite").write_bytes(content)
-    with pytest.raises(DataError, match=r"dpsyn\.sqlite is not a workspace"):
-        Workspace(tmp_path).read()
-    assert (tmp_path / "dpsyn.sqlite").read_bytes() == content
-
-
-def test_rows_of_an_earlier_workspace_are_read_whatever_pandas_wrote_of_their_index(tmp_path: Path) -> None:
-    shutil.copy(OLD.with_name("old_workspace.sqlite"), tmp_path / "dpsyn.sqlite")
-    with closing(sqlite3.connect(tmp_path / "dpsyn.sqlite")) as database, database:
-        (rows,) = database.execute("SELECT rows FROM runs WHERE number = 1").fetchone()
-        wrong, file = {"pandas": '{"index_columns": ["gone"], "columns": [], "column_indexes": []}'}, io.BytesIO()
-        parquet.write_table(parquet.read_table(io.BytesIO(rows)).replace_schema_metadata(wrong), file)
-        database.execute("UPDATE runs SET rows = ? WHERE number = 1", (file.getvalue(),))
-    found = Workspace(tmp_path).read()
-    assert (len(found.releases), found.set_aside) == (3, [])
-
-
-def test_an_earlier_workspace_of_which_a_table_is_a_question_without_an_end_is_named(tmp_path: Path) -> None:
-    counting = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
-    with closing(sqlite3.connect(tmp_path / "dpsyn.sqlite")) as database, database:
-        columns = "x number, '' made, '' dataset, '' label, '' record, 0 rows"
-        database.execute(f"CREATE VIEW runs AS {counting} SELECT {columns} FROM c")
-    with pytest.raises(DataError, match=r"dpsyn\.sqlite is not a workspace \(runs is no table\)"):
-        Workspace(tmp_path).read()
-
-
-def test_a_folder_in_place_of_an_earlier_workspace_is_named(tmp_path: Path) -> None:
-    (tmp_path / "dpsyn.sqlite").mkdir()
-    with pytest.raises(DataError, match=r"dpsyn\.sqlite is not a workspace"):
-        Workspace(tmp_path).read()
 
 
 def look(app: AppTest) -> str:

@@ -12,47 +12,35 @@ owner has anyway; the rows themselves are never written.
 from __future__ import annotations
 
 import errno
-import hashlib
-import io
 import json
 import os
 import shutil
-import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-from pyarrow import parquet
+from typing import Literal, TypeVar
 
 from dpsyn import checks
-from dpsyn.data.source import Columns
-from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments.archive import (
     Archive,
     Experiment,
     MadeRelease,
     archive_text,
-    now,
     read_archive,
-    read_entries,
 )
 from dpsyn.evaluation.experiments.results import CellResult
-from dpsyn.evaluation.experiments.rows import rows_to_csv
 from dpsyn.memory import within_memory
 from dpsyn.notation import counted
 from dpsyn.places import locked, write_whole
-from dpsyn.schema import checked, read_json
+from dpsyn.schema import read_json
 
 T = TypeVar("T")
-_SQLITE, _SQLITE_VERSION = "dpsyn.sqlite", 1
-"""What earlier versions kept everything in."""
 _LOCK = "dpsyn.lock"
 _CHANGES: dict[str, threading.Lock] = {}
 """By folder, held by whichever visit of this process changes it."""
@@ -76,8 +64,7 @@ class Workspace:
     cannot be read or written any more.
 
     Args:
-        folder: an existing folder, or one to be made inside an existing one. What an earlier version kept in it (one SQLite
-            file) is taken over where it is read; that file stays under another name.
+        folder: an existing folder, or one to be made inside an existing one.
 
     Raises:
         ParameterError: the folder cannot be made or written to.
@@ -109,23 +96,15 @@ class Workspace:
     def is_empty(self) -> bool:
         """Whether nothing is kept in it yet."""
         with self._there():
-            return not (self._files() or self._plans() or (self.folder / _SQLITE).exists())
+            return not (self._files() or self._plans())
 
     def read(self) -> Archive:
         """All releases, and all experiments with their results, oldest first; what is wrong is set aside, untouched.
 
-        It takes its time: every claim is calibrated again. What an earlier version kept is taken over.
-
-        Raises:
-            DataError: what an earlier version kept cannot be read, or is of a later one.
+        It takes its time: every claim is calibrated again.
         """
-        found, old = Archive([], [], []), self.folder / _SQLITE
+        found = Archive([], [], [])
         with self._there():
-            if old.exists():
-                for thing in _of_sqlite(old, found.set_aside):
-                    self.keep(thing)
-                with suppress(FileNotFoundError):  # another visit has taken it over at the same time
-                    old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
             for path in self._files():
                 for archive in _load(path, _keyed("release", path.stem), found.set_aside):
                     found.releases.extend(archive.releases)
@@ -293,52 +272,3 @@ def _with_results(experiment: Experiment, path: Path, set_aside: list[str]) -> E
     files = [path.parent / "results" / f"{cell.key}.json" for cell in experiment.cells]
     found = [result for file in files for result in _load(file, read, set_aside)]
     return replace(experiment, results={result.key: result for result in found})
-
-
-def _of_sqlite(path: Path, set_aside: list[str]) -> Iterator[MadeRelease | Experiment]:
-    """What an earlier version kept. Keys follow from what never changes, so that reading it twice doubles nothing.
-
-    Raises:
-        DataError: it is no workspace, or one of a later version.
-    """
-    try:
-        with closing(sqlite3.connect(path, timeout=20)) as database:
-            database.text_factory = lambda data: data.decode(errors="replace")
-            others = "SELECT name FROM sqlite_master WHERE type = 'view'"  # which may ask for anything
-            for (name,) in database.execute(others).fetchmany(1):
-                raise DataError(f"{path} is not a workspace ({name} is no table): name another folder")
-            version = int(database.execute("PRAGMA user_version").fetchone()[0])
-            if version > _SQLITE_VERSION:
-                raise DataError(f"{path} was written by a later dpsyn (version {version}); use that one")
-            runs = database.execute("SELECT number, made, dataset, label, record, rows FROM runs ORDER BY number").fetchall()
-            names = "number, made, dataset, fingerprint, name, grid, facts"
-            grids = database.execute(f"SELECT {names} FROM grids ORDER BY number").fetchall()
-            results = database.execute("SELECT grid, result FROM results ORDER BY rowid").fetchall()
-    except (sqlite3.Error, OverflowError) as fault:
-        raise DataError(f"{path} is not a workspace ({fault}): name another folder") from fault
-
-    def release(_: int, row: tuple[Any, ...]) -> MadeRelease:
-        number, made, dataset, label, text, rows = row
-        record = checked(dict[str, Any], read_json(text))
-        checked(Columns, record.get("domain"))
-        try:
-            frame = parquet.read_table(io.BytesIO(rows)).to_pandas(ignore_metadata=True)
-            written = rows_to_csv(frame, Domain.from_dict(record["domain"]))
-        except (ValueError, TypeError, OSError, KeyError, NotImplementedError, MemoryError) as fault:
-            raise DataError(f"its rows cannot be read ({fault})") from fault
-        entry = {"made": made, "dataset": dataset, "label": label, "record": record, "rows": written}
-        return replace(MadeRelease.from_dict(0, entry), key=_key(number, made, dataset))
-
-    def experiment(_: int, row: tuple[Any, ...]) -> Experiment:
-        number, made, dataset, fingerprint, name, grid, facts = row
-        own = [read_json(result) for of, result in results if of == number]
-        entry = {"made": made, "dataset": dataset, "fingerprint": fingerprint, "name": name, "grid": read_json(grid)}
-        entry |= {"facts": read_json(facts), "results": own}
-        return replace(Experiment.from_dict(0, entry, set_aside), key=_key(number, made, fingerprint))
-
-    yield from read_entries(runs, release, f"{path}: run", set_aside)
-    yield from read_entries(grids, experiment, f"{path}: experiment", set_aside)
-
-
-def _key(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]

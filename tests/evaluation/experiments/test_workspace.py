@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,7 +18,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import DataError, ParameterError, WorkspaceError
+from dpsyn.errors import ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace, read_archive
 from dpsyn.evaluation.experiments.archive import Archive, archive_text
 from dpsyn.evaluation.experiments.workspace import _write
@@ -27,9 +26,8 @@ from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.places import locked
 from dpsyn.privacy.spec import PrivacySpec
 from tests.evaluation.experiments.fakes import result_of
-from tests.evaluation.experiments.test_archive import AWKWARD, check_the_old_ones, kept
+from tests.evaluation.experiments.test_archive import AWKWARD, kept
 
-OLD = Path(__file__).parent / "old" / "old_workspace.sqlite"
 GRID = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
 
 
@@ -115,9 +113,6 @@ def test_folders_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ParameterError, match="can be made"):
         Workspace(tmp_path / "file")
-    (tmp_path / "dpsyn.sqlite").write_bytes(b"something else altogether" * 100)
-    with pytest.raises(DataError, match="not a workspace"):
-        Workspace(tmp_path).read()
 
 
 def test_a_result_of_an_experiment_that_is_gone_is_not_kept(tmp_path: Path) -> None:
@@ -442,27 +437,3 @@ def test_a_lock_that_is_not_waited_for_ends_with_its_process(tmp_path: Path, mon
     for file in left:
         os.close(file)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
-    shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
-    workspace = Workspace(tmp_path)
-    check_the_old_ones(workspace.read())
-    (beside,) = tmp_path.glob("dpsyn.sqlite*")
-    assert beside.read_bytes() == OLD.read_bytes()
-    # Nothing is read twice, and what was removed since does not come back.
-    workspace.remove(workspace.read().releases[0])
-    assert len(Workspace(tmp_path).read().releases) == 2
-    # A take-over that broke off is done again, and doubles nothing.
-    shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
-    check_the_old_ones(Workspace(tmp_path).read())
-
-
-def test_an_earlier_workspace_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
-    shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
-    with sqlite3.connect(tmp_path / "dpsyn.sqlite") as database:
-        database.execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(DataError, match="later dpsyn"):
-        Workspace(tmp_path).read()
-    assert (tmp_path / "dpsyn.sqlite").exists()
