@@ -176,7 +176,7 @@ class MadeRelease:
             given = self.seed if isinstance(self.seed, list) else [self.seed]
             seed = [checks.whole("seed", part, 0, checks.LARGEST_COUNT) for part in given]
             if not (seed and self.release.seeded):
-                raise ParameterError("seed", self.seed, "None: only a demonstration has a seed")
+                raise ParameterError("seed", self.seed, "none: only a demonstration has a seed, and its record says so")
             object.__setattr__(self, "seed", seed if isinstance(self.seed, list) else seed[0])
         if self.measured is not None:
             why = f"what a comparison found: {', '.join(_Measured.__annotations__)}"

@@ -138,7 +138,7 @@ def _noise(bench: Bench) -> None:
     """Noise against n by family: it follows from the domain. How the budget is shared out stands on the Generator."""
     caption = "One average of the data, stretched to ±1: what privacy costs it, and what chance does anyway."
     with panel("How much noise", reads_domain(bench.current), caption):
-        n = _count("n (rows)", _ROWS, "in_nr_n", bench)
+        n, counts = _count("n (rows)", _ROWS, "in_nr_n", bench)
         degree = bench.config.degree
         body = f"""
 families = noise_by_family(rows.domain, spec, degree={degree})
@@ -150,9 +150,9 @@ draw_noise(families, {n}).save("noise.html")
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
         specs = [replace(bench.spec, epsilon=epsilon) for epsilon in widgets.EPSILONS]
         moved = [(noise_by_family(bench.rows.domain, spec, degree=degree), n) for spec in specs]
-        moved += [(families, count) for count in _ROWS]
-        sliders = {widgets.EPSILON: len(specs), f"in_nr_n_{bench.current.tag}": len(_ROWS)}
-        show_chart(draw_noise(families, n, moved, sliders, (_ROWS[0], _ROWS[-1])), key="in_nr_noise_chart")
+        moved += [(families, count) for count in counts]
+        sliders = {widgets.EPSILON: len(specs), f"in_nr_n_{bench.current.tag}": len(counts)}
+        show_chart(draw_noise(families, n, moved, sliders, (counts[0], counts[-1])), key="in_nr_noise_chart")
         st.dataframe(
             {
                 "Family": [each.family for each in families],
@@ -166,11 +166,12 @@ draw_noise(families, {n}).save("noise.html")
         )
 
 
-def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
-    """A number of rows; at first the one nearest to those at hand."""
-    nearest = min(offered, key=lambda count: abs(math.log(count / max(bench.rows.n, 1))))
-    key = f"{key}_{bench.current.tag}"
-    return st.select_slider(label, offered, nearest, format_func=lambda count: f"{count:,}", key=key, **bench.current.kept)
+def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> tuple[int, Sequence[int]]:
+    """A number of rows, and all that are offered: at first that of the rows at hand, in the place of the nearest."""
+    mine = max(bench.rows.n, offered[0])
+    nearest = min(offered, key=lambda count: abs(math.log(count / mine)))
+    counts, key = [mine if count == nearest else count for count in offered], f"{key}_{bench.current.tag}"
+    return st.select_slider(label, counts, mine, format_func=lambda n: f"{n:,}", key=key, **bench.current.kept), counts
 
 
 def _density() -> Density:
@@ -222,7 +223,7 @@ def _support(bench: Bench) -> None:
         )
     with right, panel("Rows from the density", True, "The last step: k rows. How much error does drawing add?"):
         density = _density()
-        k = _count("k (rows drawn)", _DRAWN, "in_nr_k", bench)
+        k, _ = _count("k (rows drawn)", _DRAWN, "in_nr_k", bench)
         body = f"""
 run = Inside(mechanism, rows, seed={bench.seed})
 for each in DENSITIES:
