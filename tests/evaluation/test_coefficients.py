@@ -111,6 +111,22 @@ def test_the_commonest_category_of_the_real_rows_is_that_which_others_are_compar
     assert term.other.value == pytest.approx(0.5 * group.eq("y").std(ddof=0), abs=0.06)
 
 
+def test_what_is_explained_is_measured_by_the_real_rows_on_either_side() -> None:
+    """A target times 0.4 has coefficients times 0.4; where "yes" is the commoner, a still adds 1 to the odds of "no"."""
+    real, other = _table(20_000, 1), _table(20_000, 2)
+    smaller = dpsyn.Table(other.frame.assign(y=0.4 * other.frame["y"]), DOMAIN)
+    found = [regression(real, side, "y", seed=0) for side in (other, smaller)]
+    slopes = [term.value if (term := _terms(each)["a"].other) is not None else math.nan for each in found]
+    assert slopes == pytest.approx([2 / 6**0.5, 0.8 / 6**0.5], abs=0.02)
+    kept = (other.frame["ill"] == "yes") | (np.random.default_rng(0).random(20_000) < 0.2)
+    assert (real.frame["ill"].mode()[0], other.frame["ill"][kept].mode()[0]) == ("no", "yes")
+    fewer = dpsyn.Table(other.frame[kept].reset_index(drop=True), DOMAIN)
+    columns = ["a", "group", "ill"]
+    term = _terms(regression(real.project(columns), fewer.project(columns), "ill", seed=0))["a"]
+    assert term.other is not None
+    assert term.other.value == pytest.approx(1, abs=0.06)
+
+
 def test_the_penalty_beside_ten_rows_by_hand() -> None:
     """Of standardised columns with a correlation of r the coefficient is 10·r/11, and its precision 10/s² + 1."""
     draw = np.random.default_rng(1)

@@ -532,6 +532,13 @@ def test_a_share_of_few_rows_is_known_as_agresti_and_coull_say(real: float, judg
     assert (found[0] == "no fault seen") == judged
 
 
+@pytest.mark.parametrize(("rows", "grade"), [(29, "cannot be judged"), (30, "no fault seen")])
+def test_thirty_held_out_rows_are_enough_to_judge_predictions_by(rows: int, grade: str) -> None:
+    made = scores({"trees": 1.0}, real=1.0, constant=0.5)
+    found = card(report(0.01, prediction=replace(made, real=replace(made.real, test_rows=rows))))["prediction"]
+    assert found[0] == grade
+
+
 def test_a_number_that_nothing_predicts_in_the_real_rows_is_not_judged() -> None:
     made = scores({"ridge": 0.01}, real=-0.01, constant=-0.001, measure="R²")
     assert card(report(0.01, prediction=made))["prediction"][0] == "cannot be judged"

@@ -82,6 +82,7 @@ def test_against_pandas_crosstab(dense_cells: int, monkeypatch: pytest.MonkeyPat
         assert found[degree].mean == pytest.approx(np.mean(list(brute.values())))
         assert found[degree].max == pytest.approx(max(brute.values()))
         assert brute[found[degree].worst] == pytest.approx(max(brute.values()))
+        assert found[degree].each == pytest.approx(brute)
         assert found[degree].measured == found[degree].possible == math.comb(5, degree)
         if degree == 2:
             for (left, right), value in brute.items():
@@ -342,6 +343,17 @@ def test_a_relation_that_few_rows_make_is_found_lost_by_their_number(rows: int, 
     assert [abs(left) < 0.1 for *_, left in lost(real, other, (2, 2))] == [True] * told
 
 
+@pytest.mark.parametrize(("rows", "told"), [(283, False), (284, True)])
+def test_cells_that_are_common_without_the_relation_do_not_hide_that_its_own_are_gone(rows: int, told: bool) -> None:
+    """With all of c in 20,000 rows, and none of 1,000, chance has 1.05^-c: below one in a million from 284 on. The two
+    commonest pairs of codes, which are a little more frequent than without a relation, are not counted among them."""
+    rest = (20_000 - rows - 11_000) // 2
+    p = np.array([[5_500, rest, 0], [20_000 - rows - 11_000 - rest, 5_500, 0], [0, 0, rows]]) / 20_000
+    strength, left = _relation(p, np.array([[250, 250, 0], [250, 235, 0], [0, 15, 0]]) / 1_000, 20_000, 1_000)
+    assert strength == pytest.approx(1, abs=0.01)
+    assert (left < 0.01) if told else left == 1
+
+
 @pytest.mark.parametrize(
     ("rows", "zeros", "told"), [(100, 0.0, False), (1_000, 0.0, True), (100, 0.9, False), (2_000, 0.9, True)]
 )
@@ -391,10 +403,14 @@ def test_chance_moves_a_correlation_of_ranks_as_that_of_two_by_two_cells(cells: 
 
 
 @pytest.mark.parametrize("known", [0.25, 1.0])
-def test_rows_that_have_both_ranks_make_the_error_of_their_correlation(known: float) -> None:
-    """Half of all deviations against none: 1/√rows is below a quarter of a half from 65 rows on."""
-    p = np.array([[0.375, 0.125], [0.125, 0.375]])
-    lefts = [_ranks(p, np.full((2, 2), known / 4), 10**9, round(rows / known))[1] for rows in (63, 64, 65, 66)]
+@pytest.mark.parametrize(("p", "few"), [([[0.375, 0.125], [0.125, 0.375]], 64), ([[0.5, 0.4], [0.0, 0.1]], 720)])
+def test_rows_that_have_both_ranks_make_the_error_of_their_correlation(p: list[list[float]], few: int, known: float) -> None:
+    """Half of all deviations against none: 1/√rows is below a quarter of a half from 65 rows on. A third of them, where a
+    column is one value in nine of ten rows: twice the others are a fifth of all, and √(5/rows) is below a quarter of a
+    third from 721 on, however evenly the other column is spread."""
+    q, sizes = np.full((2, 2), known / 4), (few - 1, few, few + 1, few + 2)
+    assert _correlation(np.array(p))[0] == pytest.approx(0.5 if few == 64 else 1 / 3)
+    lefts = [_ranks(np.array(p), q, 10**9, round(rows / known))[1] for rows in sizes]
     assert lefts == pytest.approx([1.0, 1.0, 0.0, 0.0])
 
 

@@ -414,6 +414,10 @@ def test_calibration_error_of_known_cases() -> None:
     flat = np.tile([0.7, 0.3], (100, 1))
     mixed = np.tile([0, 1], 50)
     assert calibration_error(mixed, flat, np.arange(2)) == pytest.approx(0.2)
+    # Right in half of the rows of confidence 0.95 and in all of 0.55: too sure does not make up for too unsure.
+    sure, unsure = np.tile([0.95, 0.05], (50, 1)), np.tile([0.55, 0.45], (50, 1))
+    truth = np.append(mixed[:50], np.zeros(50, dtype=np.int64))
+    assert calibration_error(truth, np.concatenate([sure, unsure]), np.arange(2)) == pytest.approx(0.45)
     random = np.random.default_rng(1)
     chance = random.uniform(0.5, 1.0, 200_000)
     drawn = (random.random(200_000) > chance).astype(np.int64)

@@ -162,6 +162,15 @@ def test_rows_that_are_all_equal_cannot_be_changed() -> None:
     assert nearly_copies(table, table.codes, seed=0) == (2, Copies(1.0, 0.0))
 
 
+def test_numbers_of_one_bin_stay_where_fewer_columns_differ_than_are_to_be_changed() -> None:
+    """Two of eight columns are changed, and only one differs: with the numbers of that row, too, each were a copy of it."""
+    numbers = [dpsyn.Attribute(f"x{j}", "numeric", lower=0, upper=1_000, bins=1) for j in range(7)]
+    domain = dpsyn.Domain.of([dpsyn.Attribute("c", "categorical", tuple(range(50))), *numbers])
+    frame = pd.DataFrame({"c": range(50)} | {f"x{j}": range(50) for j in range(7)})
+    table = dpsyn.Table(frame, domain)
+    assert nearly_copies(table, table.codes, seed=0) == (2, Copies(0.0, 0.0))
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(1, 400), (1, 4_000), (2, 400), (4, 4_000)])
 def test_a_fresh_sample_of_few_different_rows_is_not_told_apart(columns: int, rows: int) -> None:
     """A tree of two leaves has an error that is often five times that of three shuffles; its chance says so."""
