@@ -33,6 +33,7 @@ def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
     [
         ([claim()], "the one release of asia costs 1 under replacing one row."),
         ([claim(0.12341)], "the one release of asia costs 0.1235 under replacing one row."),
+        ([claim(0.12341, 1.0004e-5)], "the one release of asia costs (0.1235, 1.01e-05) under replacing one row."),
         ([claim(0.1), claim(0.2)], "the 2 releases of asia together cost 0.3 under replacing one row."),
         (
             [claim(1, 1e-5, "add_remove"), claim(2, 1e-5, "add_remove")],

@@ -21,6 +21,7 @@ from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Archive, Experiment, Grid, MadeRelease, Workspace
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, archive_text, read_archive
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
+from dpsyn.evaluation.experiments.results import CellResult, Status
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -200,6 +201,48 @@ def test_experiments_come_back() -> None:
     assert back.results == one.results
     assert is_of(back.fingerprint, "f00")
     assert replace(back, key=one.key, fingerprint="f00").__dict__ == one.__dict__
+
+
+def test_a_result_in_a_file_that_does_not_say_what_was_asked_for_is_judged_by_the_plan() -> None:
+    grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), repeats=1)
+    one = Experiment(1, "mine", "asia", "f00", grid, None, (1,), ())
+    one.results = {result.key: result for result in map(result_of, grid.cells())}
+    data = json.loads(archive_text([], [one]))
+    (entry,) = data["experiments"][0]["results"]
+    entry["asked"], entry["guarantee"]["epsilon"] = {}, 1.5
+    ((found,),) = (back.results.values() for back in read_archive(json.dumps(data)).experiments)
+    assert (found.asked, found.budget) == (next(grid.cells()).asked, "over budget")
+
+
+def test_runs_whose_process_died_are_missing_and_those_that_ended_without_rows_are_not() -> None:
+    grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), repeats=5)
+    one = Experiment(1, "mine", "asia", "f00", grid, None, (1,), ())
+    *ended, _ = cells = one.cells
+    statuses: list[Status] = ["done", "refused", "failed", "crashed"]
+    one.results = {cell.key: CellResult.of(cell, status) for cell, status in zip(ended, statuses, strict=True)}
+    assert one.missing == cells[3:]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, ""),
+        ({"key": "a" * 23}, "is not that of a cell"),
+        ({"key": "A" * 24}, "is not that of a cell"),
+        ({"guarantee": {}, "measures": []}, "guarantee"),
+        ({"measures": [{}, {f"m{i}": 1.0 for i in range(200)}]}, ""),
+        ({"measures": [{}, {f"m{i}": 1.0 for i in range(201)}]}, "201 are too many; at most 200"),
+    ],
+)
+def test_a_result_is_read_where_it_is_of_a_cell_with_a_guarantee_and_of_some_measures(
+    change: dict[str, Any], said: str
+) -> None:
+    data = result_of(next(Grid({"a": NoisyReweighting()}, PrivacySpec(1.0)).cells())).to_dict() | change
+    if not said:
+        assert CellResult.from_dict(json.loads(json.dumps(data))).status == "done"
+        return
+    with pytest.raises(DataError, match=said):
+        CellResult.from_dict(json.loads(json.dumps(data)))
 
 
 def test_no_unsalted_hash_of_private_rows_is_in_a_file() -> None:

@@ -289,6 +289,19 @@ def test_what_a_run_takes() -> None:
         result("A", 1.0, repeat, 0.1, processor=seconds, gigabytes=0.5) for repeat, seconds in enumerate((1.0, 30.0, 2.0))
     ]
     assert costs(uneven).to_numpy().tolist() == [["A", 3, 2.0, 30.0, 0.5]]
+    unknown = [result(label, 1.0, 3, 0.1, processor=99.0) for label in "AB"]  # as earlier versions kept them
+    assert costs([*uneven, *unknown]).to_numpy().tolist() == [["A", 3, 2.0, 30.0, 0.5]]
+
+
+def test_what_is_printed_says_which_systems_give_something_else_than_was_asked_for() -> None:
+    asked = {"epsilon": 1.0, "delta": 0.0, "neighbouring": "add_remove"}
+    changes = {"A": {"epsilon": 2.0004}, "B": {}, "C": {"neighbouring": "replace_one"}}
+    results = [replace(result(label, 1.0, 0, 0.1), asked=asked, guarantee=asked | changes[label]) for label in changes]
+    configs = {label: config_class(name)() for label, name in zip(changes, ("mst", "aim", "mwem"), strict=True)}
+    grid = Grid(configs, PrivacySpec(1.0, neighbouring="add_remove"))
+    lines = repr(Results(results, grid)).splitlines()
+    marked = {label: [line.split("  ")[1] for line in lines if line.startswith(f"  {label}")] for label in changes}
+    assert marked == {"A": ["A (over budget: ε = 2.01)"], "B": ["B"], "C": ["C (other neighbours)"]}
 
 
 def test_the_picture_has_three_panels_with_bars_and_the_frontier() -> None:

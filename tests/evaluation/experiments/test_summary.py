@@ -11,6 +11,7 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import CellResult, Point, crossings, results_frame, summarise
+from dpsyn.evaluation.experiments.results import Status
 
 
 def result(repeat: int, numbers: list[float], value: float = 1.0, label: str = "a") -> CellResult:
@@ -183,6 +184,15 @@ def test_wishes_met_at_once_or_never() -> None:
     (early,) = crossings(curve([0.1, 0.05]), 0.3, "below")
     assert early.value == 1.0
     assert "already" in early.message
+    (unsure,) = crossings(curve([0.1, 0.05], half=0.22), 0.3, "below")  # the upper end goes from 0.32 to 0.27
+    assert (unsure.value, unsure.high) == (1.0, pytest.approx(10 ** (math.log(32 / 30) / math.log(32 / 27))))
+    for wish, direction in ((0.3, "below"), (0.4, "above")):  # at the last value and no further
+        means = [0.4, 0.3] if direction == "below" else [0.3, 0.4]
+        (last,) = crossings(curve(means), wish, direction)  # type: ignore[arg-type]
+        assert last.value == pytest.approx(10)
+        assert last.message.startswith("about 10")
+    (none,) = crossings(curve([0.2, 0.05], half=0.1), 0.0, "below")  # has no logarithm: the lower end goes from 0.1 to -0.05
+    assert (none.value, none.low) == (None, pytest.approx(10 ** (2 / 3)))
     (never,) = crossings(curve([0.4, 0.35], half=0.1), 0.3, "below")
     assert never.value is None
     assert never.high is None
@@ -222,6 +232,9 @@ def test_bad_questions() -> None:
         ("mean absolute error, boosted trees", (0.01, 0.05), (0.0, 0.284)),
         ("mean absolute error, boosted trees", (1.2, 1.9), (0.0, 5.997)),
         ("something else", (0.01, 0.05), (-0.224, 0.284)),
+        # Of numbers that no such measure has, as a file may state them, the mean is in its interval, too.
+        ("2-way error, mean", (-0.4, -0.2), (-0.3, 0.971)),
+        ("accuracy, logistic regression", (1.2, 1.4), (0.029, 1.3)),
     ],
 )
 def test_intervals_end_where_the_measure_does(measure: str, numbers: tuple[float, float], ends: tuple[float, float]) -> None:
@@ -231,7 +244,8 @@ def test_intervals_end_where_the_measure_does(measure: str, numbers: tuple[float
 
 
 def test_runs_without_rows_are_counted() -> None:
-    lost = [replace(result(i, []), status="failed", message="no class is large enough", measures=()) for i in range(1, 5)]
+    statuses: list[Status] = ["failed", "refused", "crashed", "failed"]
+    lost = [replace(result(i, []), status=how, message="no", measures=()) for i, how in enumerate(statuses, start=1)]
     first, second = summarise([result(0, [1.0]), *lost, result(0, [1.0], value=3.0)], "error")
     assert (first.runs, first.failed, first.runs_in_words) == (1, 4, "1 of 5 runs, 4 failed")
     assert (second.runs, second.failed, second.runs_in_words) == (1, 0, "1 run")
