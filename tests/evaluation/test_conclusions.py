@@ -339,16 +339,23 @@ def of_tables(degree: int, ours: list[float], theirs: list[float] | None, drawn:
     return replace(made, release=replace(made.release, marginals=found), **fields)
 
 
+def test_columns_of_numbers_are_judged_beside_those_of_held_out_rows() -> None:
+    made = report(0.01, values=(column("y", 0.5),))
+    assert made.noise_floor is not None
+    as_far = replace(made, noise_floor=replace(made.noise_floor, values=(column("y", 0.45),)))
+    assert [card(each)["numbers"][0] for each in (made, as_far)] == ["poor", "with care"]
+
+
 @pytest.mark.parametrize("degree", [2, 3])
 def test_a_lost_table_is_told_beside_the_same_table_of_a_fresh_sample(degree: int) -> None:
     grade, said = card(of_tables(degree, [0.5, 0.6], [0.01, 0.6]))["tables"]
     assert grade == "with care"
     assert f"Far beyond chance, that of {', '.join(map(repr, NAMES[:degree]))} is off by 50" in said
     assert card(of_tables(degree, [0.02, 0.6], [0.01, 0.6]))["tables"][0] == "no fault seen"
-    # Where single tables deviate by more, as much is chance.
+    # Where single tables deviate by more, as much is chance: 0.01, four deviations, and one of 1,000 rows.
     few = of_tables(degree, [0.5, 0.6], [0.01, 0.6])
     assert few.fresh is not None
-    for spread, told in ((0.122, True), (0.123, False)):
+    for spread, told in ((0.1222, True), (0.1223, False)):
         found = card(replace(few, fresh=replace(few.fresh, spread=spread)))["tables"]
         assert ("Far beyond chance, that of" in found[1]) == told
 

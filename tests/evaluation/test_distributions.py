@@ -121,8 +121,9 @@ def test_bins_are_named_by_their_values_and_empty_cells_are_told() -> None:
     data = _drawn(DAY, days)
     assert data["data"][0]["x"][:2] == ["1969-12-31T12:00:00", "1970-04-10T12:00:00"]
     assert data["data"][0]["customdata"][0][0] == "1970-01-01 to 1970-04-10"
-    data = _drawn(SIZE, [1.5, 2.5, None, 4.0])
-    assert data["data"][0]["name"] == "Real, 25.0% empty"
+    data = _drawn(SIZE, [1.5, 2.5, None, 4.0], [1.5, 2.5], [None, 4.0])
+    names = [trace["name"] for trace in data["data"] if trace.get("line", {}).get("shape") == "hv"]
+    assert names == ["Real, 25.0% empty", "r0, 0.0% empty", "r1, 50.0% empty"]
     assert data["data"][0]["customdata"][0][0].startswith("1.5 to ")
 
 

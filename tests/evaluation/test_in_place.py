@@ -63,6 +63,7 @@ def test_what_needs_rows_is_of_drawn_ones_and_the_report_says_so(
     assert report.marginals[2].max == 0.0
     assert report.noise_floor is not None
     assert report.noise_floor.rows == 250
+    assert report.noise_floor.copies.equal == 0  # beside the 750, which they are no part of
     assert not isinstance(report.prediction, str)
     assert report.prediction.real.test_rows == 250
     assert report.prediction.real.scores[0].training_rows == 750

@@ -101,6 +101,27 @@ def test_the_noise_floor_is_the_error_of_the_held_out_rows() -> None:
     assert report.release.to_dict() == report.noise_floor.to_dict()
 
 
+def test_as_many_held_out_rows_as_were_released_are_measured_and_errors_of_more_are_estimated() -> None:
+    assert [BASELINE.fresh(rows).drawn for rows in (100, 400, 401)] == [True, True, False]
+    assert dict(BASELINE.fresh(400).each[2]) == pytest.approx(BASELINE.noise_floor.marginals[2].each)
+
+
+def test_empty_cells_take_no_part_in_the_order_of_numbers() -> None:
+    """Numbers with a correlation of ranks of a third, of which every third cell is empty, and the same without it."""
+    random = np.random.default_rng(0)
+    names = ("one", "two")
+    attributes = [Attribute(name, "numeric", lower=-9, upper=9, missing=True) for name in names]
+    one = random.normal(size=2_000)
+    frame = pd.DataFrame({"one": one, "two": one + 2.6 * random.normal(size=2_000)}).clip(-9, 9)
+    frame = frame.mask(random.random((2_000, 2)) < 1 / 3)
+    table = Table(frame, Domain.of(attributes))
+    alone = pd.DataFrame({name: random.permutation(frame[name]) for name in names})
+    ((*found, strength, left),) = evaluate(table, alone, degrees=(2,)).release.lost
+    assert found == ["one", "two"]
+    assert strength == pytest.approx(frame["one"].corr(frame["two"], method="spearman"), abs=0.02)
+    assert abs(left) < 0.25
+
+
 def test_a_baseline_saves_work_and_changes_nothing() -> None:
     rows = _table(300, 3).frame
     direct = evaluate(REAL, rows, holdout=HELD, target="ill")
@@ -134,14 +155,14 @@ def test_a_baseline_of_something_else_is_refused(field: str, arguments: dict[str
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("names", [["empty", "x", "ill"], ["x", "ill", "empty"]])
+@pytest.mark.parametrize("names", [["empty", "day", "x"], ["x", "day", "empty"]])
 def test_the_largest_distance_is_of_the_columns_that_have_values(names: list[str]) -> None:
+    """That of the day is 0; of x that of all that lies below a quarter."""
     empty = Attribute("empty", "numeric", lower=0, upper=1, bins=2, missing=True)
-    table = REAL.project(["x", "ill"])
-    frame = table.frame.assign(empty=np.nan)[names]
-    domain = Domain.of([empty if name == "empty" else table.domain[name] for name in names])
-    found = flat_measures(evaluate(Table(frame, domain), frame.iloc[:50]))
-    assert 0 < found["values, largest Kolmogorov-Smirnov distance"] < 0.5
+    frame = REAL.frame.assign(empty=np.nan)[names]
+    domain = Domain.of([empty if name == "empty" else DOMAIN[name] for name in names])
+    found = flat_measures(evaluate(Table(frame, domain), frame.assign(x=frame["x"].clip(lower=0.25))))
+    assert found["values, largest Kolmogorov-Smirnov distance"] == pytest.approx((frame["x"] < 0.25).mean())
 
 
 def test_rows_without_relations_are_as_many_as_the_release_has() -> None:
@@ -160,6 +181,7 @@ def test_rows_without_relations_are_as_many_as_the_release_has() -> None:
         assert found.shuffled is not None
         assert found.shuffled.rows == rows
         assert found.shuffled.mean(2) == pytest.approx(found.marginals[2].mean, rel=0.1)
+        assert found.to_dict()["independent_columns"] == found.shuffled.mean(2)
     (all_rows, more) = (baseline.alone(rows) for rows in (2_000, 9_000))
     assert all_rows is more is baseline.shuffled
     assert all_rows.rows == 2_000

@@ -47,7 +47,9 @@ def test_shares_and_distances(columns: tuple[str, ...]) -> None:
     if columns == ("two", "one <b>"):
         assert [t["type"] for t in data["data"]] == ["heatmap"] * 3
         real = np.array([[np.mean((REAL[:, 1] == i) & (REAL[:, 0] == j)) for j in range(3)] for i in range(2)])
-        np.testing.assert_allclose(figure.data[0].z, real)
+        made = np.array([[np.mean((SYNTHETIC[:, 1] == i) & (SYNTHETIC[:, 0] == j)) for j in range(3)] for i in range(2)])
+        for panel, shares in zip(figure.data, (real, made, made - real), strict=True):
+            np.testing.assert_allclose(panel.z, shares)
     else:
         assert [t["type"] for t in data["data"]] == ["bar"] * 2
         assert len(data["data"][0]["y"]) <= 14

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from dpsyn.kit.verdicts import _bought, conditions_table
+from dpsyn.kit.verdicts import _bought, _formulas, conditions_table
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
 
 
@@ -24,6 +25,20 @@ def test_each_condition_holds_fails_or_is_assumed() -> None:
     table = conditions_table([condition(2, 1), condition(1, 2), *assumed])
     assert list(table[""]) == ["✓ holds", "✗ fails", "◇ assumed", "◇ assumed"]
     assert list(table["Actual"])[2:] == ["—", "—"]
+
+
+def test_what_is_required_is_more_than_or_as_much_as_a_number() -> None:
+    found = [replace(condition(2, 10, strict=strict), relation=of) for of in (">=", "<=") for strict in (True, False)]
+    assert [text.split()[0] for text in conditions_table(found)["Required"]] == [">", "≥", "<", "≤"]
+
+
+def test_beside_the_numbers_of_a_formula_stands_whether_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("dpsyn.kit.verdicts.st.markdown", said.append)
+    found = (condition(2, 1), condition(1, 2), condition(1, 2, assumed=True))
+    _formulas(found, Verdict("m", "M", found, "", symbols={"a": "7"}), None)
+    lines = [text.split("  \n")[1:-1] for text in said]
+    assert lines == [["$a$", "$7$ — ✓ holds"], ["$a$", "$7$ — ✗ fails"], ["$a$"]]
 
 
 @pytest.mark.parametrize("needed", [(2.0, 5.0), (5.0, 2.0)])

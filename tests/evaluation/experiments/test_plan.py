@@ -64,6 +64,26 @@ def test_mechanisms_learn_from_the_same_rows() -> None:
     assert len(set(one)) == 10
 
 
+def test_as_many_rows_as_there_are_can_be_learnt_from_and_no_more() -> None:
+    numbered = read_table(pd.DataFrame({"a": np.arange(10)}))
+    of_all, more = (
+        cell for cell in small(vary="n", values=(10, 11)).cells() if (cell.label, cell.repeat) == ("sampling", 0)
+    )
+    assert sorted(_some_rows(numbered, of_all).frame["a"]) == list(range(10))
+    with pytest.raises(ParameterError, match="at most the 10 rows"):
+        _some_rows(numbered, more)
+
+
+def test_cells_are_told_apart_by_their_public_rows_whatever_these_are_called() -> None:
+    def keys(*values: int) -> list[str]:
+        table = read_table(pd.DataFrame({"a": values}))
+        config = NoisyReweighting(reduced_space="public", public=table.with_domain(table.domain.confirmed()))
+        return [cell.key for cell in small(configs={"m": config}, repeats=1).cells()]
+
+    assert keys(0, 1, 1, 0) == keys(0, 1, 1, 0)
+    assert not set(keys(0, 1, 1, 0)) & set(keys(0, 1, 0, 0))
+
+
 def test_repeats_learn_from_rows_of_their_own() -> None:
     """Bars over them show how much rows matter; the same for all mechanisms and values, as above."""
     numbered = read_table(pd.DataFrame({"a": np.arange(50)}))
