@@ -431,7 +431,7 @@ def test_texts_of_numbers_fit_numbers_whether_or_not_they_are_a_categorical() ->
 
 
 @pytest.mark.parametrize(
-    "empty", [None, np.nan, pd.NaT, pd.NA, decimal.Decimal("NaN"), np.datetime64("NaT"), np.timedelta64("NaT", "s")]
+    "empty", [None, np.nan, pd.NaT, pd.NA, decimal.Decimal("NaN"), np.datetime64("NaT", "s"), np.timedelta64("NaT", "s")]
 )
 def test_what_is_missing_is_of_no_type(empty):
     """Texts beside it are texts alone, and so are days under a given domain."""
