@@ -326,8 +326,8 @@ MANY: dict[str, Callable[[int], object]] = {
     "one more, of one number, and none": lambda i: f"{'0' * min(i, 13)}1" if i else "",
     "like days, but for one": lambda i: 20_200_132 if i == 30 else 20_200_101 + 100 * (i // 28) + i % 28,
     "days, but for one": lambda i: "20200132" if i == 30 else np.datetime64("2020-01-01") + np.timedelta64(i, "D"),
-    "days": lambda i: np.datetime64("2020-01-01") + (i + 30) % 60,
-    "a time of day in the middle": lambda i: f"{np.datetime64('2020-01-01') + i}{'T10:00' * (i == 30)}",
+    "days": lambda i: np.datetime64("2020-01-01") + np.timedelta64((i + 30) % 60, "D"),
+    "a time of day in the middle": lambda i: f"{np.datetime64('2020-01-01') + np.timedelta64(i, 'D')}{'T10:00' * (i == 30)}",
     "the day first": lambda i: f"{1 + i % 28}.{1 + i % 12}.{2000 + i}",
 }
 """Columns of 60 rows, most with more different values than are kept of 12."""
