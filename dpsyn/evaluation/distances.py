@@ -1,4 +1,4 @@
-"""How far apart two sets of rows are: their contingency tables (total variation, contrasts) and random range queries.
+"""How far apart two sets of rows are: their contingency tables (total variation) and random range queries.
 
 Both are integer codes over one domain, so a numeric column is compared bin by bin; the real ones are counted where they lie.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
 
@@ -20,7 +19,6 @@ from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.coded import CodedRows, Rows
 from dpsyn.solvers.contingency import Integers
-from dpsyn.solvers.contrasts import contrasts
 
 Floats = npt.NDArray[np.float64]
 Subsets = tuple[tuple[int, ...], ...]
@@ -29,7 +27,6 @@ MAX_SUBSETS = 5_000
 _LOOKS = 2e9
 _FEWEST_SUBSETS = 200
 _DENSE_CELLS = 2**20
-_CONTRASTED_CODES = 1_000
 QUERIES = 500
 COLUMNS_OF_A_QUERY = 3
 _NO_CHANCE = 1e-6
@@ -51,11 +48,6 @@ class MarginalError:
         worst: the columns of the table with the largest total variation.
         measured: number of tables that were compared; a random sample if it is below ``possible``.
         possible: C(q, degree), the number of tables that there are.
-        contrast: largest difference between two means of a product of exactly ``degree`` contrasts, over ``contrast_tables``
-            tables (:mod:`dpsyn.solvers.contrasts`); on binary columns that is the largest Walsh-coefficient error of that
-            degree, in [0, 2]. None if every table has too many cells for it.
-        contrast_worst: the columns of that product.
-        contrast_tables: number of tables whose contrasts were compared.
         each: the total variation of every table, by its columns.
     """
 
@@ -65,9 +57,6 @@ class MarginalError:
     worst: tuple[str, ...]
     measured: int
     possible: int
-    contrast: float | None
-    contrast_worst: tuple[str, ...]
-    contrast_tables: int
     each: Mapping[tuple[str, ...], float] = field(repr=False)
 
     @property
@@ -83,8 +72,7 @@ class MarginalError:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
-        lists = {"worst": list(self.worst), "contrast_worst": list(self.contrast_worst)}
-        plain = asdict(self) | lists | {"sampled": self.sampled, "k_marginal": self.k_marginal}
+        plain = asdict(self) | {"worst": list(self.worst), "sampled": self.sampled, "k_marginal": self.k_marginal}
         return {name: value for name, value in plain.items() if name != "each"}
 
 
@@ -145,32 +133,10 @@ class _Columns:
         counted, synthetic = np.bincount(both[0], rows, cells), np.bincount(both[1], minlength=cells)
         return counted / self.n, synthetic / self.k, dense
 
-    @cached_property
-    def contrasts(self) -> list[Floats | None]:
-        """The contrasts of each column, shape (size - 1, size); None where that matrix would be very large."""
-        return [contrasts(size)[1:] if size <= _CONTRASTED_CODES else None for size in self.sizes]
-
     def variation(self, subset: tuple[int, ...]) -> float:
         """Total variation."""
         real, synthetic, _ = self.shares(subset)
-        return _variation(real - synthetic)
-
-    def errors(self, subset: tuple[int, ...]) -> tuple[float, float | None]:
-        """Total variation, and the largest contrast difference or None if the table is too large for it."""
-        real, synthetic, dense = self.shares(subset)
-        difference = real - synthetic
-        variation = _variation(difference)
-        tensor = difference.reshape([self.sizes[j] for j in subset]) if dense else difference
-        for j in subset:
-            of_column = self.contrasts[j]
-            if of_column is None or not dense:
-                return variation, None
-            tensor = np.tensordot(tensor, of_column, axes=([0], [1]))
-        return variation, float(np.abs(tensor).max(initial=0.0))
-
-
-def _variation(difference: Floats) -> float:
-    return min(0.5 * float(np.abs(difference).sum()), 1.0)
+        return min(0.5 * float(np.abs(real - synthetic).sum()), 1.0)
 
 
 def _contiguous(codes: Codes, sizes: tuple[int, ...]) -> CodedRows:
@@ -221,13 +187,13 @@ def marginal_errors(
     columns.expect(plan)
     matrix = np.full((len(names), len(names)), np.nan)
     for j in range(len(names)):
-        matrix[j, j] = columns.errors((j,))[0]
+        matrix[j, j] = columns.variation((j,))
     found: dict[int, MarginalError] = {}
     for subsets in plan:
-        errors = [columns.errors(subset) for subset in subsets]
+        errors = np.array([columns.variation(subset) for subset in subsets])
         found[len(subsets[0])] = _summary(subsets, errors, names)
         if len(subsets[0]) == 2:
-            for (i, j), (variation, _) in zip(subsets, errors, strict=True):
+            for (i, j), variation in zip(subsets, errors, strict=True):
                 matrix[i, j] = matrix[j, i] = variation
     return found, pd.DataFrame(matrix, index=list(names), columns=list(names))
 
@@ -345,26 +311,20 @@ def no_chance(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:
     return np.asarray(few & (binom.cdf(others, rows + others, k / (n + k)) < _NO_CHANCE), dtype=bool)
 
 
-def _summary(subsets: Subsets, errors: Sequence[tuple[float, float | None]], names: Sequence[str]) -> MarginalError:
+def _summary(subsets: Subsets, errors: Floats, names: Sequence[str]) -> MarginalError:
     def named(at: int) -> tuple[str, ...]:
         return tuple(names[j] for j in subsets[at])
 
-    variation = np.array([v for v, _ in errors])
-    worst = int(variation.argmax())
-    contrasts = {at: contrast for at, (_, contrast) in enumerate(errors) if contrast is not None}
-    peak = max(contrasts, key=contrasts.__getitem__, default=None)
+    worst = int(errors.argmax())
     degree = len(subsets[0])
     return MarginalError(
         degree=degree,
-        mean=float(min(variation.mean(), variation[worst])),  # equal errors may round to a mean above them
-        max=float(variation[worst]),
+        mean=float(min(errors.mean(), errors[worst])),  # equal errors may round to a mean above them
+        max=float(errors[worst]),
         worst=named(worst),
         measured=len(subsets),
         possible=math.comb(len(names), degree),
-        contrast=None if peak is None else contrasts[peak],
-        contrast_worst=() if peak is None else named(peak),
-        contrast_tables=len(contrasts),
-        each={named(at): float(error) for at, error in enumerate(variation)},
+        each={named(at): float(error) for at, error in enumerate(errors)},
     )
 
 
@@ -382,14 +342,12 @@ class RangeError:
 
     Attributes:
         mean, max: average and largest absolute difference between the real and the synthetic answer.
-        mean_answer: average real answer, to see the errors in proportion.
         queries: number of queries.
         columns: number of columns that a query looks at.
     """
 
     mean: float
     max: float
-    mean_answer: float
     queries: int
     columns: int
 
@@ -458,12 +416,10 @@ def range_errors(real: Rows, synthetic: Rows, queries: Sequence[RangeQuery]) -> 
     """
     if not queries:
         raise ParameterError("queries", 0, "at least 1")
-    truth = answers(real, queries)
-    errors = np.abs(truth - answers(synthetic, queries))
+    errors = np.abs(answers(real, queries) - answers(synthetic, queries))
     return RangeError(
         mean=float(errors.mean()),
         max=float(errors.max()),
-        mean_answer=float(truth.mean()),
         queries=len(queries),
         columns=len(queries[0].columns),
     )

@@ -28,7 +28,7 @@ FURTHEST = "furthest is 'y', by 2\N{NO-BREAK SPACE}%; chance alone moves it by u
 def tables(each: dict[tuple[str, ...], float]) -> MarginalError:
     """Errors of tables of one number of columns."""
     worst, mean = max(each, key=lambda table: each[table]), float(np.mean(list(each.values())))
-    return MarginalError(len(worst), mean, each[worst], worst, len(each), len(each), None, (), 0, each)
+    return MarginalError(len(worst), mean, each[worst], worst, len(each), len(each), each)
 
 
 def of_mean(mean: float | None) -> FreshSample | None:
@@ -38,7 +38,7 @@ def of_mean(mean: float | None) -> FreshSample | None:
 
 def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) -> Closeness:
     found = {d: tables({("a", "b", "c", "d")[:d]: mean}) for d, mean in errors.items()}
-    return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
+    return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 10, 2), values, {})
 
 
 def fresh(beside: Closeness, drawn: bool = True, deviation: float = 0.0) -> FreshSample:

@@ -58,7 +58,7 @@ def _independent(table: Table, seed: int) -> pd.DataFrame:
 
 def test_identical_rows_have_no_error() -> None:
     report = evaluate(REAL, REAL.frame.sample(frac=1, random_state=0))
-    assert all(error.max == 0 and error.contrast == 0 for error in report.marginals.values())
+    assert all(error.max == 0 for error in report.marginals.values())
     assert (report.pairwise.to_numpy() == 0).all()
     assert report.ranges.max == 0
 
@@ -87,7 +87,6 @@ def test_lost_dependence_shows_in_pairs_and_not_in_single_columns() -> None:
     assert report.marginals[1].max == 0
     assert report.marginals[2].max > 3 * floor.marginals[2].max
     assert set(report.marginals[2].worst) == {"x", "colour"}
-    assert report.marginals[2].contrast > 3 * floor.marginals[2].contrast
     assert report.ranges.mean > 2 * floor.ranges.mean
     assert isinstance(report.prediction, Prediction)
     for lost, real in zip(report.prediction.synthetic, report.prediction.real.scores, strict=True):

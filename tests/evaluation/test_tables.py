@@ -23,7 +23,7 @@ from dpsyn.notation import percent
 
 def marginal(degree: int, mean: float, largest: float) -> MarginalError:
     worst = tuple("abc"[:degree])
-    return MarginalError(degree, mean, largest, worst, 3, 3, None, (), 0, {})
+    return MarginalError(degree, mean, largest, worst, 3, 3, {})
 
 
 def errors(column: str, gap: float) -> ValueErrors:
@@ -42,7 +42,7 @@ def close(rows: int, gaps: dict[str, float], regression: Regression | None = Non
         rows,
         {1: marginal(1, 0.01, 0.02), 3: marginal(3, 0.2503, 0.5)},
         pd.DataFrame(),
-        RangeError(0.03, 0.06, 0.4, 100, 3),
+        RangeError(0.03, 0.06, 100, 3),
         tuple(errors(*one) for one in gaps.items()),
         {"correlation": correlation(0.3, -0.9)},
         Propensity(0.05, 0.02, 9),
