@@ -150,14 +150,6 @@ def _renumbered(both: tuple[Integers, Integers]) -> tuple[int, tuple[Integers, I
     return len(found), (numbers[: len(both[0])], numbers[len(both[0]) :])
 
 
-def total_variation(real: Codes, synthetic: Codes, sizes: Sequence[int]) -> float:
-    """½ Σ_cells |real share - synthetic share| of the contingency table over all the columns given, in [0, 1].
-
-    ``real`` has shape (n, d), ``synthetic`` (k, d); ``sizes`` are the numbers of codes of the d columns.
-    """
-    return _Columns(CodedRows(real, tuple(sizes)), synthetic).variation(tuple(range(len(sizes))))
-
-
 def variations(real: Rows, synthetic: Codes, plan: Sequence[Subsets]) -> list[Floats]:
     """Total variation of every table of a plan, as :func:`marginal_errors` takes them."""
     columns = _Columns(real, synthetic)
