@@ -59,7 +59,6 @@ class NeighbourLoss:
             much it moves if statistics and λ are moved by what the solutions leave open. Measured, not proven; NaN if it
             was not measured.
         point: θ, codes of shape (number of columns,).
-        probability, other_probability: h*(θ) and h'*(θ).
         shrinkage, other_shrinkage: λ of the data and of the neighbour.
         residual: the larger equality residual of the two solutions.
         log_ratios: ln h*(θ)/h'*(θ) at every point of S, shape (s,).
@@ -69,8 +68,6 @@ class NeighbourLoss:
     loss: float
     uncertainty: float
     point: Codes
-    probability: float
-    other_probability: float
     shrinkage: float
     other_shrinkage: float
     residual: float
@@ -215,8 +212,6 @@ class LossMeter:
             loss=self.rows * float(abs(logs[at])),
             uncertainty=uncertainty,
             point=self.space.codes[at],
-            probability=float(self._distribution.probabilities[at]),
-            other_probability=float(other.probabilities[at]),
             shrinkage=self._matched.shrinkage,
             other_shrinkage=matched.shrinkage,
             residual=max(self._matched.residual, matched.residual),
