@@ -91,10 +91,10 @@ def _check_interruption(error: Exception) -> None:
         raise KeyboardInterrupt from error
 
 
-def _opened(engine: Engine, memory_limit: str) -> tuple[Any, Callable[[], object]]:
+def _opened(engine: Engine) -> tuple[Any, Callable[[], object]]:
     """A connection of :func:`spilling` that goes with an engine, and what closes it before."""
     opened = ExitStack()
-    connection = opened.enter_context(spilling(memory_limit))
+    connection = opened.enter_context(spilling())
     return connection, weakref.finalize(engine, opened.close)
 
 
@@ -266,13 +266,10 @@ class Files(_DuckDB):
         paths: the files.
         title: how to call them.
         wanted: columns that have to be alike in all files, None for all; others are left out where they are not.
-        memory_limit: as DuckDB writes it.
     """
 
-    def __init__(
-        self, paths: Sequence[str], title: str, wanted: Sequence[str] | None = None, memory_limit: str = MEMORY_LIMIT
-    ) -> None:
-        self.title, self._paths, self._memory_limit = title, tuple(map(_pattern, paths)), memory_limit
+    def __init__(self, paths: Sequence[str], title: str, wanted: Sequence[str] | None = None) -> None:
+        self.title, self._paths = title, tuple(map(_pattern, paths))
         self._files = tuple(map(os.path.abspath, paths))
         unlike: dict[str, None] = {}
         with self._listening():
@@ -331,7 +328,7 @@ class Files(_DuckDB):
 
     @cached_property
     def _live(self) -> Any:
-        return _opened(self, self._memory_limit)[0]
+        return _opened(self)[0]
 
     def _answer(self, sql: str) -> pa.Table:
         with self._live.cursor() as connection:
@@ -449,21 +446,14 @@ class Kept(_DuckDB):
         read: the batches, from the beginning.
         schema: of them.
         title: how to call them.
-        memory_limit: as DuckDB writes it.
     """
 
-    def __init__(
-        self,
-        read: Callable[[], Iterable[pa.RecordBatch]],
-        schema: pa.Schema,
-        title: str,
-        memory_limit: str = MEMORY_LIMIT,
-    ) -> None:
-        self.title, self.schema, self._read, self._memory_limit = title, schema, read, memory_limit
+    def __init__(self, read: Callable[[], Iterable[pa.RecordBatch]], schema: pa.Schema, title: str) -> None:
+        self.title, self.schema, self._read = title, schema, read
 
     @cached_property
     def _live(self) -> Any:
-        connection, close = _opened(self, self._memory_limit)
+        connection, close = _opened(self)
         try:
             connection.execute("SET preserve_insertion_order = true")
             with registered(connection, self.schema, self._read()):

@@ -99,8 +99,8 @@ def _heatmap(matrix: pd.DataFrame, title: str, upper: float) -> go.Figure:
     return finish(figure, title, height=int(min(1_000, max(380, 170 + q * (36 if small else 20 if q <= 30 else 14)))))
 
 
-def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank correlation") -> go.Figure | None:
-    """One coefficient of every pair of numeric and date columns: a square of the real rows, and one of each release.
+def draw_correlations(reports: Mapping[str, Report]) -> go.Figure | None:
+    """The rank correlation of every pair of numeric and date columns: a square of the real rows, and one of each release.
 
     None where there are fewer than two such columns.
 
@@ -110,7 +110,7 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
     from plotly.subplots import make_subplots
 
     at_least_one(reports)
-    found = {name: r.release.correlations[coefficient] for name, r in reports.items() if r.release.correlations}
+    found = {name: r.release.correlations["rank correlation"] for name, r in reports.items() if r.release.correlations}
     if not found:
         return None
     real = next(iter(found.values())).real
@@ -156,7 +156,7 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
     for at in range(len(matrices) - across):
         figure.update_xaxes(showticklabels=False, row=at // across + 1, col=at % across + 1)
     above, below = 62 + title, 20 + round(_LABEL_CHARACTER * max(map(len, labels)))
-    finish(figure, coefficient.capitalize(), height=above + plot + below, above=above)
+    finish(figure, "Rank correlation", height=above + plot + below, above=above)
     return figure.update_layout(margin={"b": below})
 
 

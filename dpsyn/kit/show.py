@@ -11,7 +11,6 @@ import streamlit as st
 from altair.utils import schemapi
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpsyn.errors import ParameterError
 from dpsyn.kit import live, visit
 from dpsyn.kit.layers import SOFT, SOFT_ON_DARK, WORDS, surround
 from dpsyn.kit.plotly import LINE_BREAK, TITLE_LENGTH, TITLE_LINE, heading, wrapped_lines
@@ -239,17 +238,11 @@ def _sized(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return [*found, spec] if spec.get("width") == "container" else found
 
 
-def chart_png(chart: Any, *, scale: float = 2.0) -> bytes:
-    """The chart as PNG, ``scale`` times 720 × 400 points.
-
-    Raises:
-        ParameterError: ``scale`` is not between 0.5 and 8.
-    """
+def chart_png(chart: Any) -> bytes:
+    """The chart as PNG, twice 720 × 400 points."""
     import vl_convert
 
-    if not 0.5 <= scale <= 8:
-        raise ParameterError("scale", scale, "between 0.5 and 8")
-    return bytes(vl_convert.vegalite_to_png(standalone(chart), scale=scale))
+    return bytes(vl_convert.vegalite_to_png(standalone(chart), scale=2))
 
 
 def chart_svg(chart: Any) -> bytes:

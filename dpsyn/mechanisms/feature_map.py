@@ -177,12 +177,10 @@ class FeatureMap:
                 for attribute in attributes:
                     points[:, at[attribute.name].start] = attribute.numbers(frame[attribute.name])
 
-    def decode(
-        self, points: Floats, generator: np.random.Generator, standard: Standard | None = None
-    ) -> dict[str, pd.Series[Any]]:
+    def decode(self, points: Floats, generator: np.random.Generator) -> dict[str, pd.Series[Any]]:
         """Columns for points of shape (k, dimension): numbers clipped to the bounds, the nearest vertex of a simplex."""
         columns: dict[str, pd.Series[Any]] = {}
-        for piece in self.decode_pieces(points * self.length, generator, standard):
+        for piece in self.decode_pieces(points * self.length, generator):
             columns |= {str(name): piece[name] for name in piece.columns}
         return columns
 

@@ -77,11 +77,11 @@ class NormalMatrix:
         return normal
 
 
-def _conjugate_gradients(product: Callable[[Floats], Floats], right: Floats, *, share: float = 1e-2) -> Floats:
-    """A solution of H d = right up to a residual of ``share`` of the right-hand side."""
+def _conjugate_gradients(product: Callable[[Floats], Floats], right: Floats) -> Floats:
+    """A solution of H d = right up to a residual of a hundredth of the right-hand side."""
     solution, left = np.zeros_like(right), right.copy()
     direction, size = left.copy(), float(left @ left)
-    aim = share**2 * size
+    aim = 1e-2**2 * size
     for _ in range(_GRADIENT_STEPS):
         if not size > aim:
             break

@@ -16,7 +16,6 @@ from dpsyn.kit import layers as _layers
 from dpsyn.kit import live
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, MANY, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.noisy_reweighting.setting import (
-    FamilyChoice,
     FamilyName,
     Noise,
     ReweightingSetting,
@@ -350,8 +349,6 @@ def draw_reweighting(
     *,
     degree: int = 2,
     failure_probability: float = 0.125,
-    statistics: FamilyChoice = "auto",
-    noise: Noise = "laplace",
     more: Sequence[tuple[PrivacySpec, int]] = (),
     sliders: live.Sliders | None = None,
 ) -> Any:
@@ -362,8 +359,6 @@ def draw_reweighting(
         spec: ε for "you are here", δ for Gaussian noise.
         degree: d.
         failure_probability: γ.
-        statistics: what "you are here" matches; as in :func:`dpsyn.feasibility`.
-        noise: what it uses.
         more: the same and d at each value of ``sliders``, which the picture follows while they are dragged (kit.live); of
             the same δ.
         sliders: how many values each has, by its widget's key.
@@ -376,8 +371,8 @@ def draw_reweighting(
         if d not in tables:
             tables[d] = [row for row in reweighting_table(stats, spec, **shared) if not row.reason]
             curves[d] = smallest_errors(tables[d]).to_dict("records")
-        family = reweighting_setting(stats, spec, statistics=statistics, noise=noise, **shared).family.name
-        states.append((d, *_at_epsilon(stats, at, tables[d], (family, noise, True))))
+        family = reweighting_setting(stats, spec, **shared).family.name
+        states.append((d, *_at_epsilon(stats, at, tables[d], (family, "laplace", True))))
     rows = [curves[d] for d, _, _ in states]
     heres, subtitles = [spot for _, spot, _ in states], [said for _, _, said in states]
     xs, ys = [x for x, _, _ in heres], [y for _, y, _ in heres if y is not None]

@@ -72,7 +72,6 @@ def space_size(
     space: str | None = None,
     *,
     elsewhere: bool = False,
-    memory_limit: int | None = None,
 ) -> SpaceSize:
     """The size that the settings ask for, or that fits: the whole domain if it is small, else :func:`default_draws`.
 
@@ -82,7 +81,6 @@ def space_size(
         reduced_space_size: m, or None for the default.
         space: ``"cube"``, ``"product"``, or None for the one that suits the domain.
         elsewhere: the points live on the workers of a cluster, and only what does not grow with m has to fit here.
-        memory_limit: bytes; None for what this machine has left.
 
     Raises:
         ParameterError: the space is not one of the domain, there are fewer points than functions, or the memory does not
@@ -102,7 +100,7 @@ def space_size(
             f"{dimension:,} functions cannot be independent on fewer points than that; take about "
             f"{default_draws(shape, degree):,}",
         )
-    _require_memory(shape, degree, m, elsewhere, available_memory() if memory_limit is None else memory_limit)
+    _require_memory(shape, degree, m, elsewhere, available_memory())
     return SpaceSize(shape, degree, dimension, m, whole, kind)
 
 

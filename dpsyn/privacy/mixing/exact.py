@@ -83,8 +83,6 @@ def change_epsilon(
     variant: Variant = "fixed_size",
     tolerance: float = TOLERANCE,
     beside: Sequence[Part] = (),
-    enough: float = 0.0,
-    too_much: float = math.inf,
 ) -> float:
     """ε at δ of one kind of change to a dataset, at noise multiplier z.
 
@@ -96,11 +94,9 @@ def change_epsilon(
         variant: how records are drawn.
         tolerance: about the relative excess of ε by the discretisation; the result is an upper bound for every value.
         beside: what else is released from the same records, dominated by these pairs; composed with the rows.
-        enough: an ε at most this need not be found more closely; the result is an upper bound then too.
-        too_much: the same for an ε clearly above this.
     """
     candidates = [[*parts, *beside] for parts in dominating(classes, change, variant)]
-    return worst_epsilon(candidates, multiplier, delta, tolerance, enough, too_much)
+    return worst_epsilon(candidates, multiplier, delta, tolerance)
 
 
 def calibrate_sigma(

@@ -52,12 +52,11 @@ def test_noise_binds_for_small_epsilon_and_sampling_for_large() -> None:
         assert all(b <= a + 1e-12 for a, b in zip(line["y"], line["y"][1:], strict=False))
 
 
-def test_you_are_here_follows_statistics_and_noise() -> None:
-    _, laplace, _ = drawn(ADULT, statistics="walsh")
-    assert (laplace["x"], laplace["y"]) == (0.0, pytest.approx(math.log10(at(errors_of(ADULT), "Walsh, Laplace", 0.0))))
-    subtitle, gaussian, _ = drawn(ADULT, noise="gaussian")
-    assert gaussian["y"] == pytest.approx(math.log10(at(errors_of(ADULT), "tables, Gaussian", 0.0)))
-    assert "tables, Gaussian" in str(gaussian["text"])
+@pytest.mark.parametrize(("stats", "line"), [(ASIA, "Walsh, Laplace"), (ADULT, "tables, Laplace")])
+def test_you_are_here_is_on_the_line_of_the_statistics_that_suit_the_data(stats: DatasetStatistics, line: str) -> None:
+    subtitle, here, _ = drawn(stats)
+    assert (here["x"], here["y"]) == (0.0, pytest.approx(math.log10(at(errors_of(stats), line, 0.0))))
+    assert f"{stats.name}, {line}: " in str(here["text"])
     assert "published" not in subtitle.split(". Dashed")[0].split(", within")[0]
 
 

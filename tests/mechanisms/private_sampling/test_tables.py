@@ -112,7 +112,7 @@ def test_table_1_and_sizes() -> None:
 
 
 def test_figure_1_is_the_bound_on_a_log10_axis() -> None:
-    lines = tables.figure_1((46, 54), (1.0, 10.0))
+    lines = tables.figure_1((46, 54))
     assert lines[10.0][0] == pytest.approx(math.log10(0.10480), abs=1e-3)
     assert lines[10.0][1] - lines[1.0][1] == pytest.approx(1)
     assert lines[10.0][1] > 0 > lines[1.0][1]

@@ -58,19 +58,18 @@ def epsilon_against_sigma(
     accountants: Sequence[Accountant] = ACCOUNTANTS,
     *,
     points: int = 17,
-    tolerance: float = ROUGH,
 ) -> tuple[Point, ...]:
     """ε against σ, which ascends, under replace-one: by l, and by accountant. l above the smallest class have no points.
 
     Each l has its own σ, spaced evenly in the logarithm, from where ε is about 100 to where it is about 1/4. Classes or
-    samples so large that exact accounting is slow (:data:`quick.QUICK`) have a third as many.
+    samples so large that exact accounting is slow (:data:`quick.QUICK`) have a third as many. The exact accountant may
+    show an ε that is some per cent too large (:data:`quick.ROUGH`), and never one that is too small.
 
     Args:
         sizes: of classes and rows, δ and c.
         orders: the l, five at most.
         accountants: which to ask.
         points: σ for each line.
-        tolerance: relative excess of ε that the exact accountant may show; it never shows too little.
 
     Raises:
         ParameterError: an argument is out of range.
@@ -82,7 +81,7 @@ def epsilon_against_sigma(
         raise ParameterError("orders", tuple(orders), f"at most {_MOST_ORDERS} values, to be told apart by colour")
     count = points if sizes.is_quick else max(2, points // 3)
     found = [
-        Point(accountant, order, sigma, epsilon_at(sizes, order, sigma, accountant, tolerance))
+        Point(accountant, order, sigma, epsilon_at(sizes, order, sigma, accountant, ROUGH))
         for order in sorted(set(orders))
         if order <= sizes.smallest
         for accountant in accountants
@@ -96,12 +95,10 @@ def sigma_needed(
     epsilon: float,
     orders: Sequence[int] | None = None,
     accountants: Sequence[Accountant] = ACCOUNTANTS,
-    *,
-    tolerance: float = ROUGH,
 ) -> tuple[tuple[Point, ...], tuple[str, ...]]:
     """The σ that (ε, δ) needs against l, under replace-one, where there is one; and why lines have gaps, in sentences.
 
-    The exact σ meets ε and is at most a few per cent too large (``tolerance`` concerns ε). Other arguments and errors as in
+    The exact σ meets ε and is at most a few per cent too large. Other arguments and errors as in
     :func:`epsilon_against_sigma`; ``orders`` are by default the powers of two from 1 to 512, or every other where exact
     accounting is slow.
     """
@@ -112,7 +109,7 @@ def sigma_needed(
     if max(orders) > sizes.smallest:
         notes.append(f"No row can average more than the {sizes.smallest:,} records that the smallest class has.")
     for accountant in accountants:
-        found = {order: sigma_for(sizes, order, epsilon, accountant, tolerance) for order in sorted(set(orders))}
+        found = {order: sigma_for(sizes, order, epsilon, accountant, ROUGH) for order in sorted(set(orders))}
         line = [Point(accountant, order, sigma, epsilon) for order, sigma in found.items() if sigma is not None]
         points += line
         if not line and min(orders) <= sizes.smallest:

@@ -292,10 +292,10 @@ def binding_info(run: SmallRun, *, floor: float, ceiling: float, most: int = _MO
     )
 
 
-def alone_cells(run: SmallRun, *, floor: float, ceiling: float, most: int = _MOST_CELLS) -> tuple[Cell, ...]:
+def alone_cells(run: SmallRun, *, floor: float, ceiling: float) -> tuple[Cell, ...]:
     """The cells that would each force a λ above 0 if they were alone, the largest first."""
     cells = sorted(all_cells(run, 2 * floor, ceiling - floor), key=lambda cell: -cell.alone)
-    return tuple(cell for cell in cells[:most] if cell.alone > 0)
+    return tuple(cell for cell in cells[:_MOST_CELLS] if cell.alone > 0)
 
 
 def draw_alone(cells: Sequence[Cell]) -> Any:

@@ -123,15 +123,13 @@ def test_the_epsilon_of_a_change_is_that_of_its_compositions_each_with_what_is_b
     asked: list[Any] = []
     monkeypatch.setattr(exact, "worst_epsilon", lambda *a: (asked.append(a), 1.25)[1])
     classes, beside = mixed_classes(2, (10, 20), (3, 5), variant), (Part("remove", 1.0, 1, 2.0),)
-    found = exact.change_epsilon(
-        change, classes, 1.5, 1e-6, variant=variant, tolerance=0.01, beside=beside, enough=0.5, too_much=3.0
-    )
+    found = exact.change_epsilon(change, classes, 1.5, 1e-6, variant=variant, tolerance=0.01, beside=beside)
     assert found == 1.25
     wanted = [[*parts, *beside] for parts in dominating(classes, change, variant)]
-    assert asked == [(wanted, 1.5, 1e-6, 0.01, 0.5, 3.0)]
+    assert asked == [(wanted, 1.5, 1e-6, 0.01)]
     assert exact.change_epsilon(change, classes, 1.5, 1e-6, variant=variant) == 1.25
     plain = [list(parts) for parts in dominating(classes, change, variant)]
-    assert asked[1] == (plain, 1.5, 1e-6, 1e-3, 0.0, math.inf)
+    assert asked[1] == (plain, 1.5, 1e-6, 1e-3)
 
 
 @pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
