@@ -194,7 +194,7 @@ Relations = tuple[tuple[str, str, float, float], ...]
 
 
 def relations_off(
-    real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets, ordered: Sequence[int] = ()
+    real: Rows, synthetic: Codes, names: Sequence[str], pairs: Subsets, ordered: Sequence[int]
 ) -> tuple[Relations, Relations]:
     """Pairs of columns of which the synthetic rows have lost more than a fifth of the relation, by no chance; and those of
     which the real ones lack as much of the synthetic rows' own.
@@ -214,7 +214,7 @@ def relations_off(
         p, q, dense = columns.shares(pair)
         if dense:
             p, q = (shares.reshape([columns.sizes[j] for j in pair]) for shares in (p, q))
-            ends = [ordered[j] if ordered else 0 for j in pair]
+            ends = [ordered[j] for j in pair]
             for found, (one, other, n, k) in ((lost, (p, q, columns.n, columns.k)), (made, (q, p, columns.k, columns.n))):
                 strength, left = _relation(one, other, n, k)
                 if left >= _KEPT and all(ends):

@@ -116,10 +116,10 @@ _LEVELS = {
 
 def verdict_card(
     verdict: Verdict,
-    domain_warning: str = "",
-    paper: Paper | None = None,
-    change: tuple[str, str, Any] | None = None,
-    expected: str = "",
+    domain_warning: str,
+    paper: Paper | None,
+    change: tuple[str, str, Any] | None,
+    expected: str,
 ) -> None:
     """One number and one sentence, and a button for what would make every condition true.
 

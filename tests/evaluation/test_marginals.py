@@ -240,9 +240,9 @@ def related(random: np.random.Generator, rows: int, strong: float) -> np.ndarray
 
 
 def lost(real: np.ndarray, other: np.ndarray, sizes: tuple[int, ...] = (4, 3)) -> tuple[tuple[str, str, float, float], ...]:
-    found, _ = relations_off(CodedRows(real, sizes), other, ["a", "b"], [(0, 1)])
+    found, _ = relations_off(CodedRows(real, sizes), other, ["a", "b"], [(0, 1)], (0, 0))
     # What real rows would have lost beside others, these have made.
-    assert relations_off(CodedRows(other, sizes), real, ["a", "b"], [(0, 1)])[1] == found
+    assert relations_off(CodedRows(other, sizes), real, ["a", "b"], [(0, 1)], (0, 0))[1] == found
     return found
 
 

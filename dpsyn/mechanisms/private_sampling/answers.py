@@ -134,13 +134,7 @@ def certificate_answers(setting: PrivateSamplingSetting) -> tuple[CertificateAns
     return tuple(answers)
 
 
-def crossings(
-    setting: PrivateSamplingSetting,
-    vary: Varied,
-    low: float,
-    high: float,
-    certificates: Sequence[Certificate] = CERTIFICATES,
-) -> tuple[Crossing, ...]:
+def crossings(setting: PrivateSamplingSetting, vary: Varied, low: float, high: float) -> tuple[Crossing, ...]:
     """All values of one parameter between e^low and e^high at which two certificates cost the same, in order.
 
     Theorem 4.1 and the bounded ratio cross at most once: in n and m one of them is constant, k multiplies both, and in
@@ -148,8 +142,8 @@ def crossings(
     """
     found = []
     grid = [low + i * (high - low) / _GRID for i in range(_GRID + 1)]
-    costs = {c: [log_epsilon(setting.changed(vary, x), c) for x in grid] for c in certificates}
-    for one, other in combinations(certificates, 2):
+    costs = {c: [log_epsilon(setting.changed(vary, x), c) for x in grid] for c in CERTIFICATES}
+    for one, other in combinations(CERTIFICATES, 2):
 
         def difference(x: float, one: Certificate = one, other: Certificate = other) -> float:
             there = setting.changed(vary, x)

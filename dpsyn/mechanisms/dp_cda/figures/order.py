@@ -57,9 +57,9 @@ def order_points(inside: Inside, orders: Sequence[int] = ORDERS) -> tuple[OrderP
     return tuple(points)
 
 
-def best_order(points: Sequence[OrderPoint], orders: Sequence[int] = ORDERS) -> int | None:
-    """The one of the orders with the most variety inside a class left, as planned."""
-    regular = [p for p in points if p.order_of_mixture in orders and p.plan.signal_to_noise > 0]
+def best_order(points: Sequence[OrderPoint]) -> int | None:
+    """The one of :data:`ORDERS` with the most variety inside a class left, as planned."""
+    regular = [p for p in points if p.order_of_mixture in ORDERS and p.plan.signal_to_noise > 0]
     return max(regular, key=lambda p: p.plan.signal_to_noise).order_of_mixture if regular else None
 
 

@@ -207,21 +207,18 @@ def p_range(p: int, smallest: int, largest: int | None = None, points: int = POI
     return tuple(sorted({*range(smallest, top + 1, step), p, top}))
 
 
-def rows_bound_info(
-    setting: PrivateSamplingSetting, *, case: Case = "yours", largest_p: int | None = None, points: int = POINTS_OF_P
-) -> Lines:
+def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", points: int = POINTS_OF_P) -> Lines:
     """The most rows that are private at each p, by Theorem 4.1 and by the ratio (Figure 1 of Pierquin et al. 2023).
 
     Args:
         setting: its n is kept while p varies (``case="yours"``), or n = 2^p (``"ideal"``, every point once); its ε has
             a line of its own beside 0.1, 1 and 10.
         case: what n is.
-        largest_p: right end of the axis.
         points: of each line, about.
     """
     if case not in ("yours", "ideal"):
         raise ParameterError("case", case, "'yours' or 'ideal'")
-    epsilon, values = setting.epsilon, p_range(setting.p, setting.degree, largest_p, points)
+    epsilon, values = setting.epsilon, p_range(setting.p, setting.degree, points=points)
     here, *unit = _most_rows(setting.logs._replace(epsilon=0.0, rows=0.0), (setting.p, *values), case)
     lines = [
         Line(label, values, tuple([(u + log) / LN10 for u in unit]))

@@ -19,14 +19,14 @@ def test_signal_and_noise_against_the_order_of_mixture(ten: Inside) -> None:
     orders = (1, 4, 8, 64, 512)
     points = order_points(ten, orders)
     assert [point.order_of_mixture for point in points] == [1, 4, 6, 8, 64]
-    assert best_order(points, orders) == 8
+    assert best_order(points) == 8
     for point in points:
         exact = ten.at(point.order_of_mixture).sigma
         assert exact * (1 - 1e-3) <= point.plan.noise_scale <= exact * 1.04
     four = points[1]
     assert four.between + four.within == pytest.approx(ten.signal(4).to_noise(four.plan.noise_scale))
     plan = plan_order_of_mixture(10.0, 1e-5, 1.0, ten.sizes.counts, ten.sizes.rows, dimension=64, orders=(1, 4, 8, 64))
-    assert plan.best.order_of_mixture == best_order(points, orders)
+    assert plan.best.order_of_mixture == best_order(points)
     for point, planned in zip([p for p in points if p.order_of_mixture != 6], plan.orders, strict=True):
         assert point.plan.signal_to_noise == pytest.approx(planned.signal_to_noise, rel=0.06)
         assert point.within < point.plan.signal_to_noise

@@ -48,7 +48,7 @@ def test_lines_are_the_bounds_of_the_verdict() -> None:
 
 
 def test_the_ideal_case_is_figure_1_of_the_paper() -> None:
-    info = rows_bound_info(setting_of(ideal_cube(46), 10, ceiling=1.0), case="ideal", largest_p=120)
+    info = rows_bound_info(setting_of(ideal_cube(46), 10, ceiling=1.0), case="ideal", points=200)
     assert info.here[0] == 46
     for p in (46, 54, 120):
         assert at(info.lines, "ε = 10", p) == pytest.approx(tables.log_ideal_rows(p, 10, ceiling=1.0) / math.log(10))
