@@ -21,7 +21,6 @@ from dpsyn.solvers.matching import (
     SolverProgress,
     fits,
 )
-from dpsyn.solvers.memory import require_solver_memory
 
 _STEPS = 60
 _AIM, _ROUGH_AIM = 1e-13, 1e-6
@@ -52,7 +51,6 @@ def closest_to_uniform(
     *,
     start: ClosestSolution | Floats | None = None,
     progress: SolverProgress | None = None,
-    memory_limit: int | None = None,
 ) -> ClosestSolution:
     """min ½ Σ p (x - 1)²  subject to  W (p ∘ x) = (1-λ) a + λ u,  lower <= x <= upper.
 
@@ -65,16 +63,14 @@ def closest_to_uniform(
         shrinkage: λ in [0, 1], for which the box holds a solution.
         start: the solution for a box, a λ or data nearby, or its multipliers y.
         progress: is told what is being done, the share done, and the residual.
-        memory_limit: bytes; None for what the machine has left.
 
     Raises:
         SolverError: no answer passes the check of its residual (1e-8).
-        ParameterError: λ outside [0, 1]; the problem does not fit in memory.
+        ParameterError: λ outside [0, 1].
     """
     if not 0.0 <= shrinkage <= 1.0:
         raise ParameterError("shrinkage", shrinkage, "0 to 1")
     control = Control(progress)
-    require_solver_memory(*problem.operator.shape, dense=False, limit=memory_limit)
     control.tell("quadratic program", 0.0)
     with problem.few_threads():
         multipliers = start.multipliers if isinstance(start, ClosestSolution) else start

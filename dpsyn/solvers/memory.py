@@ -60,33 +60,22 @@ def solver_bytes(functions: int, points: int, *, dense: bool) -> int:
     return matrices + near + 8 * points * (_VECTORS if dense else 2)
 
 
-def require_memory(field: str, value: object, needed: int, limit: int | None = None, detail: str = "") -> None:
+def require_memory(field: str, value: object, needed: int, detail: str = "") -> None:
     """Refuse what does not fit.
 
     Args:
         field: the parameter that decides the size, for the message.
         value: what it is.
         needed: bytes.
-        limit: bytes allowed; None for what is available now.
         detail: what the bytes are for, or what to do.
 
     Raises:
-        TooLargeError: more is needed than is allowed; the message has both numbers.
+        TooLargeError: more is needed than there is now; the message has both numbers.
     """
-    allowed = available_memory() if limit is None else limit
+    allowed = available_memory()
     if needed > allowed:
         says = f"it needs about {_readable(needed)} of memory and {_readable(allowed)} may be used"
         raise TooLargeError(field, value, f"{says}. {detail}".rstrip(". "))
-
-
-def require_solver_memory(functions: int, points: int, *, dense: bool, limit: int | None) -> None:
-    """Refuse before the start what does not fit; a matter of C and m, not of the data.
-
-    Raises:
-        TooLargeError: more is needed than ``limit`` bytes, or than the machine has left.
-    """
-    needed = solver_bytes(functions, points, dense=dense)
-    require_memory("reduced_space_size", points, needed, limit, f"The programs have C = {functions:,} functions")
 
 
 def _readable(count: int) -> str:

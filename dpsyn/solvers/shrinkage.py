@@ -25,7 +25,6 @@ from dpsyn.solvers.matching import (
     SolverProgress,
     fits,
 )
-from dpsyn.solvers.memory import require_solver_memory
 
 _DENSE_UP_TO = 4_000_000
 """Entries of W up to which the interior-point method comes first. It answers to 1e-10 whatever the degeneracy; beyond, the
@@ -90,7 +89,6 @@ def least_shrinkage(
     *,
     start: ShrinkageSolution | None = None,
     progress: SolverProgress | None = None,
-    memory_limit: int | None = None,
 ) -> ShrinkageSolution:
     """min λ  subject to  W (p ∘ x) = (1-λ) a + λ u,  lower <= x <= upper,  0 <= λ <= 1.
 
@@ -102,16 +100,13 @@ def least_shrinkage(
         problem: W, a and the box.
         start: the solution for a box or data nearby.
         progress: is told what is being done, the share done, and residual and gap.
-        memory_limit: bytes; None for what the machine has left.
 
     Raises:
         SolverError: no answer passes the check of its residual (1e-8, after clipping to the box).
-        ParameterError: the problem does not fit in memory.
     """
     control = Control(progress)
     count, points = problem.operator.shape
     dense = problem.entries <= (_DENSE_AT_MOST if points < _FEW * count else _DENSE_UP_TO)
-    require_solver_memory(count, points, dense=dense, limit=memory_limit)
     with problem.few_threads():
         found = _structured(problem, control, start, dense)
     return replace(found, iterations=control.iterations or found.iterations, seconds=control.seconds)

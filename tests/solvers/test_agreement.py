@@ -12,7 +12,6 @@ from dpsyn.solvers import matching as matching_module
 from dpsyn.solvers import shrinkage as shrinkage_module
 from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.matching import Control, MatchingProblem, Solution
-from dpsyn.solvers.memory import solver_bytes
 from dpsyn.solvers.operator import BlockOperator, DenseOperator
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
 from tests.solvers.reference import density_by_clarabel, shrinkage_by_highs
@@ -218,18 +217,6 @@ def test_what_a_listener_raises_reaches_the_caller() -> None:
         least_shrinkage(shelved.linear, progress=listen)
     with pytest.raises(Enough):
         closest_to_uniform(shelved.problem, 0.7, progress=listen)
-
-
-def test_too_little_memory_is_refused_before_the_start() -> None:
-    shelved = SHELF["eight bits"]()
-    needed = solver_bytes(37, 256, dense=True)
-    assert least_shrinkage(shelved.linear, memory_limit=needed).status == "optimal"
-    for solve in (
-        lambda: least_shrinkage(shelved.linear, memory_limit=100_000),
-        lambda: closest_to_uniform(shelved.problem, 0.7, memory_limit=100_000),
-    ):
-        with pytest.raises(ParameterError, match=r"MB of memory and 0\.1 MB may be used"):
-            solve()
 
 
 def test_no_shrinkage_above_one() -> None:

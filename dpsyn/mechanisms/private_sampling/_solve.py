@@ -21,8 +21,6 @@ from dpsyn.solvers.matching import ClippedDensity, Density, Floats, MatchingProb
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
 
 _INFLATIONS = (1e-9, 1e-7, 1e-5)
-_NO_LIMIT = 1 << 62
-"""Memory was looked at before the data were; a refusal now would come too late."""
 _LINEAR, _QUADRATIC, _SOLVED = 0.15, 0.6, 0.95
 _SPARSE_ENTRIES = 20_000_000
 
@@ -167,7 +165,6 @@ def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Mat
             problem.with_box(2 * problem.lower, problem.upper - problem.lower),
             start=None if start is None else start.linear,
             progress=clock.inside("linear program", _LINEAR, _QUADRATIC),
-            memory_limit=_NO_LIMIT,
         )
     except Exception as fault:  # noqa: BLE001 (whatever it is: that it happened may depend on the data, and must not be seen)
         return Matched(uniform(problem), 1.0, faults=(_said(fault),))
@@ -181,7 +178,6 @@ def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Mat
                 shrinkage,
                 start=None if start is None else start.quadratic,
                 progress=clock.inside("quadratic program", _QUADRATIC, _SOLVED),
-                memory_limit=_NO_LIMIT,
             )
         except Exception as fault:  # noqa: BLE001 (as above)
             faults.append(_said(fault))
