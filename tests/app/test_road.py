@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,17 +12,19 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.app import editor, share
+from dpsyn.app import editor, road, share, state
 from dpsyn.app.columns import only_days
-from dpsyn.app.road import Offer, best_of, expected, not_run, offers, offers_tables
+from dpsyn.app.road import Offer, best_of, conclude, error_in_words, expected, not_run, offers, offers_tables, possible
 from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, edited_table, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
+from dpsyn.evaluation.report import Report
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.mechanisms.private_sampling.expectations import table_error
-from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE
+from tests.evaluation.test_conclusions import report
 
 ASIA = visit.bundled("asia")
 
@@ -43,6 +47,9 @@ def test_every_mechanism_is_offered_and_what_cannot_run_says_what_it_would_need(
     # At floor 1/4 and ceiling 2 a row costs ln 8 = 2.0794.
     assert found["private_sampling"].refused == "one row needs ε ≥ 2.08"
     assert found["private_sampling"].error is None
+    # Never less than it needs: ln(2/0.13) = 2.7334.
+    learn = ASIA.parts[0]
+    assert possible(dpsyn.PrivateSampling(floor=0.13), dpsyn.PrivacySpec(1.0), learn) == "one row needs ε ≥ 2.74"
     assert not any(offer.refused for name, offer in found.items() if name != "private_sampling")
     few = offered(ASIA, 5.0)["private_sampling"]
     assert (few.refused, few.rows) == ("", 2)
@@ -257,6 +264,8 @@ def test_rows_that_cost_less_than_the_budget_stand_with_what_they_cost(monkeypat
     (line,) = (line for line in "\n".join(said).splitlines() if "| Private sampling |" in line)
     assert "| ε = 62.4, 30 rows |" in line  # 30 rows, each for ln 8
     assert sum("| ε = 1000 |" in line for line in "\n".join(said).splitlines()) > 5
+    one = Offer("private_sampling", rows=1, cost=2.0004)
+    assert "| ε = 2.01, 1 row |" in said_of([one], "", monkeypatch)  # never less than they cost
 
 
 def test_what_is_known_after_a_run_only_is_not_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,6 +288,80 @@ def test_one_column_is_judged_by_its_own_noise(epsilon: float, monkeypatch: pyte
     assert ("noise may drown most counts" in text) == ("more rows or a larger ε would help" in text) == (epsilon < 1)
     assert "one-way error to expect" in text
     assert "two-way" not in text
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ((0.5, "or more"), "two-way error 50\N{NO-BREAK SPACE}% or more"),
+        ((0.51, "or more"), "pairs are mostly lost"),
+        ((0.51, "or less from noise"), "noise may drown most pairs"),
+    ],
+)
+def test_an_error_of_more_than_a_half_is_said_without_a_figure(error: tuple[float, str], said: str) -> None:
+    assert error_in_words(Offer("mwem", error=error)) == said
+
+
+def concluded(reports: dict[str, Report], monkeypatch: pytest.MonkeyPatch, **kept: Any) -> list[str]:
+    """Lines of what is said at the end of all runs, below the advice."""
+    said: list[str] = []
+    for name in ("markdown", "caption"):
+        monkeypatch.setattr(f"streamlit.{name}", said.append)
+    monkeypatch.setattr("streamlit.session_state", kept)
+    monkeypatch.setattr(state, "mark", lambda: "these rows")
+    conclude(reports)
+    return "\n".join(said[1:]).splitlines()
+
+
+def test_releases_stand_in_order_beside_the_yardsticks_of_the_closest(monkeypatch: pytest.MonkeyPatch) -> None:
+    far, near = report(0.15, 0.05), report(0.02, 0.01)
+    fewer = replace(near, release=replace(near.release, rows=500))
+    percents = {name: f"{name}\N{NO-BREAK SPACE}%" for name in ("15", "2", "1")}
+    ordered = [
+        "| rank by tables | | error of tables |",
+        "|---|---|---|",
+        f"| 1 | **near** | {percents['2']} :green-badge[no fault seen] |",
+        f"| 2 | **far** | {percents['15']} :orange-badge[with care] |",
+    ]
+    for closest, rows in ((near, ""), (fewer, ", 500")):
+        found = concluded({"far": far, "near": closest}, monkeypatch)
+        assert found == [*ordered, f"| | *Fresh real rows{rows}* | {percents['1']} |"]
+
+
+@pytest.mark.parametrize(("rows", "told"), [("these rows", True), ("others", False)])
+def test_what_did_not_run_is_said_beside_the_rows_it_did_not_run_on(
+    rows: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = concluded({"A": report(0.03), "B": report(0.04)}, monkeypatch, not_run=(rows, 1.0, {"DP-CDA": "no"}))
+    assert ("Not run at ε = 1: DP-CDA (no)." in found) == told
+
+
+@pytest.mark.parametrize(("error", "told"), [(0.03, False), (0.3, True), (0.64, True)])
+def test_why_the_only_release_is_poor_or_cannot_be_judged_is_said(
+    error: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = concluded({"A": report(error, 0.25 if error == 0.3 else 0.01)}, monkeypatch)
+    assert any(line.startswith("- Tables of two columns are off by") for line in found) == told
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(15.0, ""), (16.0, "it takes about 16 s")])
+def test_a_wait_is_long_from_a_quarter_of_a_minute_on(seconds: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(road, "offered", lambda *_: lambda mechanism: seconds)
+    assert road.long_wait(dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1.0), ASIA.table.domain, 100)) == said
+
+
+def test_all_of_the_three_run_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: dict[str, Any] = {}
+    monkeypatch.setattr(road, "possible", lambda config, *_: SimpleNamespace(config=config))
+    monkeypatch.setattr(road, "long_wait", lambda *_, **__: "slow")
+    monkeypatch.setattr(road.jobs, "start", lambda *_, **given: started.update(given))
+    monkeypatch.setattr(road.visit, "set_job", lambda job: None)
+    monkeypatch.setattr(state, "mark", lambda: "these rows")
+    monkeypatch.setattr(state, "kept_by_workspace", lambda keep: {})
+    monkeypatch.setattr(road.widgets, "budget_in_link", dict)
+    road.run_all(ASIA, dpsyn.PrivacySpec(1.0))
+    assert {mechanism.config.name for mechanism in started["mechanisms"].values()} == set(THE_THREE)
+    assert set(started["context"]["refused"].values()) == {"slow"}
 
 
 def test_what_is_slow_is_left_out_of_the_field_only() -> None:

@@ -25,6 +25,7 @@ def test_each_condition_holds_fails_or_is_assumed() -> None:
     table = conditions_table([condition(2, 1), condition(1, 2), *assumed])
     assert list(table[""]) == ["✓ holds", "✗ fails", "◇ assumed", "◇ assumed"]
     assert list(table["Actual"])[2:] == ["—", "—"]
+    assert table["Orders of magnitude"].dropna().tolist() == pytest.approx([math.log10(2), -math.log10(2)])
 
 
 def test_what_is_required_is_more_than_or_as_much_as_a_number() -> None:
@@ -49,6 +50,9 @@ def test_the_epsilon_that_is_named_makes_all_it_speaks_of_true(needed: tuple[flo
     assert said.startswith("At epsilon ≥ 5 ")
     assert "other conditions" not in said
     assert _bought(Verdict("m", "M", (private.conditions[1],), "")) == ""  # the card's number is that ε
+    assert said.endswith(" enough rows and enough rows.")
+    more = Verdict("m", "M", (*private.conditions, condition(1, 2)), "")  # which no ε makes true
+    assert _bought(more) == said.removesuffix(".") + "; other conditions still fail."
 
 
 @pytest.mark.parametrize(

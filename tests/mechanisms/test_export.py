@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
+
+import pytest
 
 import dpsyn
-from dpsyn.mechanisms.feasibility import NOT_FOR_PUBLICATION, verdict_json, verdict_markdown
+from dpsyn.mechanisms.feasibility import NOT_FOR_PUBLICATION, Feasibility, verdict_json, verdict_markdown
+from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.datasets import ASIA, MUSHROOM
 
 SETTINGS = {"epsilon": 1.0, "degree": 2}
@@ -40,6 +44,21 @@ def test_markdown_has_a_section_for_every_dataset_and_a_line_for_every_condition
                 assert f"| {condition.label} |" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(line.replace("\\|", "").count("|") == 8 for line in rows)
+
+
+@pytest.mark.parametrize(
+    ("actual", "relation", "strict", "holds", "required"),
+    [
+        (1, "<=", False, "yes", "≤ 2"),
+        (3, ">=", False, "yes", "≥ 2"),
+        (2, "<=", True, "no", r"\< 2"),
+        (2, ">=", True, "no", r"\> 2"),
+    ],
+)
+def test_a_line_says_whether_a_condition_holds_and_what_it_asks_for(actual, relation, strict, holds, required):
+    condition = Condition("c", "Rows", "a", "T", relation, math.log(2), math.log(actual), strict=strict)
+    found = Feasibility(ASIA, dpsyn.PrivacySpec(1.0), {"m": Verdict("m", "M", (condition,), "")})
+    assert f"| {holds} | Rows | {actual} | {required} |" in verdict_markdown([found], SETTINGS, private=False)
 
 
 def test_published_statistics_carry_no_warning():

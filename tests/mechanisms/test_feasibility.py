@@ -72,6 +72,7 @@ def test_side_by_side_it_is_said_by_how_much_the_worst_condition_fails() -> None
         return str(line["M"])
 
     assert told(-0.5, 4.0, -2.3, -1.0) == "✗ 3 fail, worst by -2.3 orders"
+    assert told(3.0, -0.06) == "✗ 1 fail, worst by -0.1 orders"
     assert told(3.0, -0.04, -0.01) == "✗ 2 fail, narrowly"
     assert told(3.0, 0.0) == "✗ 1 fail, narrowly"
     assert told(3.0, 0.1) == "✓ all hold"
@@ -250,6 +251,7 @@ def test_more_data_never_break_anything_and_rows_break_only_privacy(order: float
         ("smallest_class", 20000),
         ("noise_scale", -1.0),
         ("clip_norm", 0.0),
+        ("colour", 1),
     ],
 )
 def test_bad_parameters_name_their_field(field: str, value: object) -> None:
