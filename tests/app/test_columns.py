@@ -130,6 +130,7 @@ def test_a_column_that_takes_most_of_the_cells_is_named_with_what_to_do():
     assert "fewer bins" in (costly(Domain.of([*few, day])) or "")
     assert costly(Domain.of([*few, code, day])) is None  # none of the two more than the other
     assert costly(Domain.of(few)) is None
+    assert costly(Domain.of([*few[:2], code])) is None  # of three columns, without which there is one table
 
 
 def test_settings_of_another_file_are_not_taken_over_where_its_columns_have_other_values() -> None:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpsyn
 from dpsyn.app.lab import workspace
-from dpsyn.app.lab.releases import _columns, _OtherData, _what_differs
+from dpsyn.app.lab.releases import _columns, _OtherData, _target, _what_differs
 from dpsyn.data.source import DataSource
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease, archive_text, read_archive
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE
@@ -33,6 +33,17 @@ def test_one_column_that_differs_is_one() -> None:
             domain = domain.replace(attribute)
         other = _OtherData(now.table.name, domain, None)
         assert _what_differs(now, other) == f"What differs from the data as it is now: {said}"
+
+
+@pytest.mark.parametrize(("predicted", "one"), [(("age", "age", None), "age"), (("age", "smokes"), None), ((None,), None)])
+def test_releases_of_two_targets_have_none_in_common(predicted: tuple[str | None, ...], one: str | None) -> None:
+    release = dpsyn.NoisyReweighting(rows=5).calibrate(dpsyn.PrivacySpec(1.0), PEOPLE.domain, PEOPLE.n)(None, PEOPLE)
+    found = {"when": "2026-01-01T00:00:00+00:00", "fingerprint": "f00", "rows": 40, "measures": {}, "references": {}}
+    group = [
+        MadeRelease(1, "one", release, None, "people", PEOPLE.domain, measured={**found, "target": target})
+        for target in predicted
+    ]
+    assert _target(group) == one
 
 
 def archived(kind: str, held_out: float) -> str:

@@ -11,10 +11,12 @@ import pytest
 
 import dpsyn
 from dpsyn.app import state
+from dpsyn.app.lab.releases import take_comparison
 from dpsyn.evaluation.experiments import Experiment, Grid, MadeRelease, Workspace
 from dpsyn.kit import visit
 
 ASIA = dpsyn.load_sample("asia").take(np.arange(200))
+MEASURED = dpsyn.evaluate(ASIA, ASIA.frame, degrees=(1,))
 RELEASE = dpsyn.MST(rows=5).calibrate(dpsyn.PrivacySpec(1.0), ASIA.domain, ASIA.n)(None, ASIA)
 
 
@@ -77,6 +79,17 @@ def test_what_was_measured_is_of_these_rows_and_of_releases_that_are_still_there
     assert state.comparison() == {"reports": dict(zip(labels, ["report 1", "report 2"], strict=True)), "degrees": (1,)}
     session["releases"].clear()
     assert state.comparison() is None
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"target": "lung"}, {"degrees": (1,)}, {"models": ("tree",)}, {"fingerprint": "f00"}]
+)
+def test_releases_stand_beside_those_that_were_measured_alike(session: dict[str, Any], changed: dict[str, Any]) -> None:
+    asked = {"fingerprint": "these", "target": "smoke", "degrees": (1, 2), "models": (), "numbers": {"A": 1}}
+    take_comparison(asked, {"A": MEASURED})
+    again = {**asked, **changed, "numbers": {"B": 2}}
+    take_comparison(again, {"B": MEASURED})
+    assert list(state.comparisons()[again["fingerprint"]]["reports"]) == ([2] if changed else [1, 2])
 
 
 def test_what_is_renamed_or_removed_is_so_in_the_list_and_in_the_workspace(session: dict[str, Any], tmp_path: Any) -> None:

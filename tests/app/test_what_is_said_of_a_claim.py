@@ -67,6 +67,8 @@ def test_names_and_lists_of_releases_round_up_and_say_what_was_read_from_a_file(
     assert _release_of(context, replace(release_of(), seeded=True), 1).name == "MWEM · ε = 1.01 · demonstration"
     line = releases._line(made(release_of()))
     assert (line["ε"], line["δ"], line["Status"]) == ("1.001", "1.01 × 10⁻⁵", "proven")
+    line = releases._line(made(release_of("published_but_wrong")))
+    assert (line["ε"], line["δ"]) == ("none", "none")
     assert releases._line(made(release_of("proven", FROM_A_FILE)))["Status"] == "proven, read from a file"
 
 

@@ -882,6 +882,12 @@ def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
     assert "Private sampling" not in one.stdout.split("\n", 1)[1]
     words = ("--target", "raucht", "--epsilon", "50", "--mechanism", "dp_cda")
     assert "◇ DP-CDA" in run("feasibility", "leute.csv", *words).stdout
+    (verdict,) = json.loads(run("feasibility", "leute.csv", *words, "--json", "-q").stdout)["datasets"][0][
+        "verdicts"
+    ].values()
+    (order,) = [c for c in verdict["conditions"] if c["key"] == "order_of_mixture"]
+    smoke = [line.endswith(";ja") for line in Path("leute.csv").read_text(encoding="cp1252").splitlines()[1:]]
+    assert order["required"] == min(smoke.count(True), smoke.count(False)) != 30  # mixed within the smallest class
 
 
 def test_feasibility_says_plainly_what_is_in_the_way(here: Path) -> None:
@@ -911,6 +917,12 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     assert re.search(r"guessing[^.]* 0\.\d", said)
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
+    lines = Path("leute.csv").read_bytes().splitlines(keepends=True)
+    for name, kept in (("few.csv", lines[:8]), ("held.csv", lines[:12])):
+        Path(name).write_bytes(b"".join(kept))
+    said = run("compare", "leute.csv", "few.csv", "--holdout", "held.csv", "--degrees", "1", "--json", "-q").stdout
+    found = json.loads(said)
+    assert (found["n"], found["release"]["rows"], found["noise_floor"]["rows"]) == (60, 7, 11)
     none = "no tables were compared: --degrees 9,10 takes more columns than the 4 that there are"
     assert none in run("compare", "leute.csv", "rows.csv", "--degrees", "9,10", "--json", "-q").stderr
 
