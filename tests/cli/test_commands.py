@@ -155,6 +155,8 @@ def test_rows_and_their_record(here: Path) -> None:
     assert record["guarantee"]["status"] == "unconfirmed_domain"
     assert record["domain"] is None
     assert not record["demonstration"]
+    run("generate", "leute.csv", "--epsilon", "3", "-o", "rows.csv", "--force", *QUICK)  # with a record of their own
+    assert json.loads((here / "rows.record.json").read_text(encoding="utf-8"))["guarantee"]["epsilon"] == 3.0
 
 
 def test_rows_that_are_counted_in_place_give_the_same_release(here: Path) -> None:
@@ -1277,8 +1279,13 @@ def test_columns_of_very_many_categories_are_doubted(here: Path) -> None:
 def test_notes_on_reading_are_made_once_and_not_at_all_if_it_is_to_be_quiet(here: Path) -> None:
     run("generate", "leute.csv", "-o", "rows.csv", "--columns", "raucht,geboren", *QUICK)
     words = ("compare", "leute.csv", "rows.csv", "--columns", "raucht,geboren", "--holdout", "leute.csv")
-    assert run(*words).stderr.count("Not in the domain, and left out") == 1
+    said = run(*words).stderr
+    assert said.count("Not in the domain, and left out") == 1
+    assert said.count("the held-out rows are the real rows themselves") == 1
     assert "left out" not in run(*words, "-q").stderr
+    counted = ("feasibility", "leute.csv", "--delta", "0")
+    assert run(*counted, code=terminal.NO).stderr.count("Column 'id' was left out as an identifier") == 1
+    assert "left out" not in run(*counted, "-q", code=terminal.NO).stderr
     assert "left out" in run("schema", "leute.csv").stderr
     assert not run("schema", "leute.csv", "-q").stderr
 
