@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation import figures
 from dpsyn.evaluation.baseline import real_baseline
+from dpsyn.evaluation.coefficients import Interval, Regression, Term
 from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_heatmaps
 from dpsyn.evaluation.report import Report, evaluate
 from dpsyn.kit.plotly import bar_style, dot_style
@@ -122,6 +125,18 @@ def test_coefficients_with_their_intervals(reports: dict[str, Report]) -> None:
     assert drawn.data[2].x == ()  # one row has one class
     assert draw_coefficients({"a": evaluate(REAL, REAL.frame, degrees=(1,))}) is None
     assert real["marker"]["symbol"] != release["marker"]["symbol"]
+
+
+def test_of_many_coefficients_those_stand_that_real_rows_are_surest_of(
+    reports: dict[str, Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "_MOST_TERMS", 1)
+    large, sure = Interval(2.0, -2.0, 6.0), Interval(1.0, 0.9, 1.1)
+    regression = Regression("ill", (Term("large", large, large), Term("sure", sure, sure)))
+    release = replace(reports[LONG].release, regression=regression)
+    drawn = draw_coefficients({"one": replace(reports[LONG], release=release)})
+    assert drawn is not None
+    assert (drawn.layout.yaxis.ticktext, drawn.data[1].x) == (("sure",), (1.0,))
 
 
 def test_no_releases_and_no_rows_are_refused() -> None:

@@ -14,7 +14,7 @@ from dpsyn.evaluation.coefficients import Interval, Regression, Term
 from dpsyn.evaluation.correlations import Correlation
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
-from dpsyn.evaluation.report import Report
+from dpsyn.evaluation.report import Report, flat_measures
 from dpsyn.evaluation.tables import FLOOR
 from dpsyn.evaluation.values import Spike, ValueErrors
 from dpsyn.evaluation.whole_rows import Copies, Propensity
@@ -97,6 +97,25 @@ def test_errors_of_tables_and_ranges() -> None:
         "worst 3-way table": "a × b × c",
         "k-marginal score": 749.7,
     }
+
+
+def test_every_measure_that_is_kept_stands_under_its_own_name() -> None:
+    assert flat_measures(ONE) == pytest.approx(
+        {
+            "1-way error, mean": 0.01,
+            "1-way error, largest": 0.02,
+            "3-way error, mean": 0.2504,
+            "3-way error, largest": 0.5,
+            "range queries, mean error": 0.03,
+            "values, largest Kolmogorov-Smirnov distance": 0.3,
+            "correlation, largest difference": 0.9,
+            "correlation, mean difference": (0.3 + 0.9 + 0) / 3,
+            "propensity, pMSE ratio": 0.05 / 0.02,
+            "coefficients, mean overlap of intervals": 0.575,
+            "accuracy, tree": 0.7,
+            "loss in the worst group, tree": 0.8 - 0.5,
+        }
+    )
 
 
 def test_of_many_columns_those_are_shown_that_any_release_is_furthest_off_in_their_own_order(
