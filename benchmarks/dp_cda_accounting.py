@@ -109,7 +109,7 @@ def forget() -> None:
     for remembered in (
         quick.sigma_for,
         quick.epsilon_at,
-        mixing._calibrated,
+        mixing.calibrated_multiplier,
         _mixing_rdp._composed,
         _mixing_rdp._of_a_row,
     ):

@@ -24,7 +24,7 @@ import pandas as pd
 
 import dpsyn
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
-from dpsyn.privacy.mixing.exact import _calibrated
+from dpsyn.privacy.mixing.exact import calibrated_multiplier
 
 SPEC = dpsyn.PrivacySpec(10.0, 1e-5)
 CLASSES = 10
@@ -124,7 +124,7 @@ def accounting(runs: int) -> None:
             arguments = (1e-5, order, 1.0, [size] * classes, [size] * classes)
 
             def calibrate(arguments: tuple = arguments) -> float:
-                _calibrated.cache_clear()
+                calibrated_multiplier.cache_clear()
                 return dp_cda_noise_scale(10.0, *arguments)
 
             sigma = calibrate()

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from dp_cda_accuracy import DELTA, adult
-from dpsyn.evaluation.classifiers import LOGISTIC, RealScores, classification, real_scores
+from dpsyn.evaluation.prediction import LOGISTIC, RealScores, predict, real_scores
 
 import dpsyn
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
@@ -41,7 +41,7 @@ def configurations(epsilon: float, train: dpsyn.Table) -> list[dpsyn.DPCDA]:
 
 def line(release: dpsyn.Release, train: dpsyn.Table, holdout: dpsyn.Table, real: RealScores) -> tuple[float, ...]:
     """Error of income, σ, accuracy, AUC, zeros and the far quantile of one release."""
-    (score,) = classification(dpsyn.Table(release.rows, holdout.domain), holdout, real, 0).synthetic
+    (score,) = predict(dpsyn.Table(release.rows, holdout.domain), holdout, real, 0).synthetic
     made, there = (rows[TARGET].value_counts(normalize=True) for rows in (release.rows, train.frame))
     gain = release.rows[GAIN]
     error, sigma = float((made - there).abs().max()), release.diagnostics["noise_scale"]
