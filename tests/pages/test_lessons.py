@@ -362,7 +362,7 @@ def test_the_last_lesson_says_where_it_is_not_about_the_data_at_hand():
     ):
         app = at("data")
         if numbers:
-            table = "\n".join(["x,y", *(f"{i / 7:.3f},{i % 90}" for i in range(200))])
+            table = "\n".join(["x,dysp", *(f"{i / 7:.3f},{i % 90}" for i in range(200))])
             app.file_uploader(key="upload").upload("own.csv", table.encode(), "text/csv").run()
         app.query_params["lesson"] = "No free lunch"
         caption = app.switch_page("lessons.py").run().caption[0].value

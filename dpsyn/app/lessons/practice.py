@@ -147,7 +147,7 @@ def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) ->
     if key not in memory:
         own = current.parts[0].drawn
         table = small(own, columns, current.target)
-        if table.domain.names[0] not in own.domain:
+        if table.domain.attributes[0] not in own.domain.attributes:
             less = f" (your data have no two columns of 2 to {_MOST_VALUES} categories)"
         else:
             less = " (no other column is small enough)" if len(table.domain) < columns else ""
