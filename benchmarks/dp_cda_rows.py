@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from dp_cda_accuracy import DELTA, adult
-from dpsyn.evaluation.prediction import LOGISTIC, RealScores, predict, real_scores
 
 import dpsyn
+from dpsyn.evaluation.prediction import LOGISTIC, RealScores, predict, real_scores
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 
 TARGET, GAIN = "income", "capital-gain"
