@@ -240,8 +240,8 @@ def max_entropy(
         progress: told of each step.
 
     Returns:
-        The stage of least risk, or what was fitted on its own from there: one more stage, whose degrees of freedom are about
-        those of both. ``multipliers`` are all stages' together.
+        The stage of least risk, or where that lowers it what was fitted on its own from there: one more stage, whose degrees
+        of freedom are about those of both. ``multipliers`` are all stages' together.
     """
     target, spread = checked_statistics(target, spread)
     trusted = None if even else groups
@@ -279,6 +279,8 @@ def max_entropy(
     misfit = float(np.mean(((statistics - target) / spread) ** 2))
     used = best.stages[-1].degrees_of_freedom + alone.stages[-1].degrees_of_freedom
     last = Stage(alone.weight, misfit, used, len(target) * (misfit - 1) + 2 * used)
+    if last.risk >= best.stages[-1].risk:
+        return replace(best, stages=history)
     return MaxEntropyFit(
         alone.density, together(alone.multipliers), statistics, misfit, alone.gap, alone.weight, space, (*history, last)
     )

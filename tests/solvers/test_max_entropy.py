@@ -162,6 +162,24 @@ def test_groups_that_are_missed_clearly_whatever_is_beside_them():
         assert _missed(0.3 - 0.1 * off, np.full(len(off), 0.3), np.full(len(off), 0.01), groups) is None
 
 
+def test_what_is_fitted_on_its_own_is_taken_only_where_it_lowers_the_risk(monkeypatch):
+    """Of one group that is noise alone it only follows the noise; of another that was missed it does not."""
+    family, points, exact, _, spread = problem((3, 4, 2, 3), spread=0.02)
+    groups, space = family.offsets[:-1], DenseFunctions(family.matrix(points))
+    lowered = []
+    for seed in range(6):
+        target = exact + np.random.default_rng(seed).normal(0, spread)
+        fits = []
+        for at in (None, np.arange(groups[1], groups[2])):
+            monkeypatch.setattr("dpsyn.solvers.max_entropy._missed", lambda *_, at=at: at)
+            fits.append(max_entropy(space, target, spread, np.random.default_rng(9), groups=groups, stages=6))
+        (without, beside), risk = fits, min(stage.risk for stage in fits[0].stages)
+        lowered.append(len(beside.stages) > len(without.stages))
+        assert not lowered[-1] or beside.stages[-1].risk < risk
+        assert lowered[-1] or np.array_equal(beside.density, without.density)
+    assert not all(lowered)
+
+
 def test_what_is_fitted_on_its_own_may_have_spaces_made_anew(monkeypatch):
     """44 × 44 cells of noise, and by shares ± 0.1 two columns of which one value has nearly all."""
     monkeypatch.setattr("dpsyn.solvers.max_entropy._MORE_THAN_NOISE", 2.0)

@@ -167,7 +167,7 @@ draw_noise(families, {n}).save("noise.html")
 
 
 def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> tuple[int, Sequence[int]]:
-    """A number of rows, and all that are offered: at first that of the rows at hand, in the place of the nearest."""
+    """A number of rows, and all on offer: at first that of the rows at hand, or the least, in the place of the nearest."""
     mine = max(bench.rows.n, offered[0])
     nearest = min(offered, key=lambda count: abs(math.log(count / mine)))
     counts, key = [mine if count == nearest else count for count in offered], f"{key}_{bench.current.tag}"
