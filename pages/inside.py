@@ -24,3 +24,6 @@ if chosen == audits.NAME:
     audits.show()
 else:
     offered(chosen, "panels:inside")(current)
+without = ", ".join(title(name) for name in MECHANISMS if name not in shown)
+if without:
+    st.caption(f"There are no pictures of {without}: the Generator runs them, and audits try them.")

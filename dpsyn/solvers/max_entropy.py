@@ -311,14 +311,16 @@ class _Some:
 
 
 def _missed(statistics: Floats, target: Floats, spread: Floats, groups: Integers) -> Integers | None:
-    """Numbers of the statistics of all groups that are missed clearly, by four deviations more than noise misses.
+    """Numbers of the statistics of all groups that are missed clearly, by what not even Laplace noise misses.
 
-    Sizes are added up, not squares, of which a single loud draw of Laplace noise fills the sum. In units of s the size of
-    that noise is √½ on average and varies by √½; that of Gaussian noise is 0.80 and varies by 0.60.
+    Sizes are added up, not squares, of which a single loud draw of Laplace noise fills the sum: in units of s the size of
+    that noise is √½ on average and varies by √½, that of Gaussian noise is 0.80 and varies by 0.60. Or one alone is missed
+    by more than the loudest draw of one group in a thousand.
     """
     counts = np.diff(np.append(groups, len(target)))
-    sizes = np.add.reduceat(np.abs(statistics - target) / spread, groups)
-    missed = sizes > _NOISE_ALONE * counts + _MORE_THAN_NOISE * np.sqrt(counts / 2)
+    off = np.abs(statistics - target) / spread
+    many = np.add.reduceat(off, groups) > _NOISE_ALONE * counts + _MORE_THAN_NOISE * np.sqrt(counts / 2)
+    missed = many | (np.maximum.reduceat(off, groups) > np.log(1000 * counts) / math.sqrt(2))
     return np.flatnonzero(np.repeat(missed, counts)) if missed.any() and not missed.all() else None
 
 

@@ -150,14 +150,14 @@ def test_a_group_that_is_missed_is_followed_by_the_square_up_to_four_times_its_n
 
 
 def test_groups_that_are_missed_clearly_whatever_is_beside_them():
-    """Noise alone misses two by 1.6 ± 1 at most and forty by 32 ± 4.5, so 5.6 and 49.9 are the most that is not clear; a
-    single loud draw is not, however large its square."""
+    """Noise alone misses two by 1.6 ± 1 at most and forty by 32 ± 4.5, so 5.6 and 49.9 are the most that is not clear; one
+    of forty draws of Laplace noise is beyond 7.49 with a probability of 40·exp(-√2·7.49) = 0.001."""
     for large in (2, 10_000):
-        loud = np.append(np.full(39, 0.8), 17.0)
+        loud = [*np.full(39, 0.8), 7.4, *np.full(39, 0.8), 7.6]
         off = np.concatenate([np.full(large, 0.8), [2.9, 2.8, 2.8, 2.7], np.full(40, 1.26), np.full(40, 1.24), loud])
-        groups = large + np.array([-large, 0, 2, 4, 44, 84])
+        groups = large + np.array([-large, 0, 2, 4, 44, 84, 124])
         missed = _missed(0.3 - 0.01 * off, np.full(len(off), 0.3), np.full(len(off), 0.01), groups)
-        assert missed.tolist() == [large, large + 1, *range(large + 4, large + 44)]
+        assert missed.tolist() == [large, large + 1, *range(large + 4, large + 44), *range(large + 124, large + 164)]
         # All of them on their own would be the same fit again, without end.
         assert _missed(0.3 - 0.1 * off, np.full(len(off), 0.3), np.full(len(off), 0.01), groups) is None
 
