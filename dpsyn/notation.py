@@ -95,12 +95,11 @@ def number(value: float | None, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return (
-            f"{value or 0:,.0f}"
-            if float(value).is_integer()
-            else f"{value:.{digits}g}"
-            if abs(value) < 1000
-            else f"{value:,.1f}"
-        )
+        if float(value).is_integer():
+            return f"{value or 0:,.0f}"
+        if abs(value) >= 1000:
+            return f"{value:,.1f}"
+        rounded = f"{value:.{digits}g}"
+        return f"{float(rounded):,.0f}" if "e" in rounded else rounded
     exponent = math.floor(math.log10(abs(value)))
     return f"{value / 10**exponent:.{digits - 1}f} × 10{superscript(exponent)}"

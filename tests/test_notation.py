@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsyn.notation import counted, duration, gigabytes, percent, readable, short, worded
+from dpsyn.notation import counted, duration, gigabytes, number, percent, readable, short, worded
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,8 @@ def test_numbers_in_a_sentence() -> None:
     assert readable("between -2^53 and 2^-40.") == "between -2⁵³ and 2⁻⁴⁰."
     untouched = "'20000' is not one of \"10000\", x20000, 12345.678, 00012, 2023 or 1,234,567"
     assert readable(untouched) == untouched
+
+
+def test_numbers_of_few_digits_have_no_exponents():
+    assert [number(value, 2) for value in (117.3, 8.04, 999.6, 0.0123)] == ["120", "8", "1,000", "0.012"]
+    assert [number(value) for value in (999.96, 117.31)] == ["1,000", "117"]

@@ -129,14 +129,36 @@ def drowned(settings: Mapping[str, Any], domain: Domain, n: int | None) -> list[
     if n is None or part is None:
         return []
     share = mean_error(part["scale"], gaussian="rho" in part) / n
-    found = {a.name: share * a.size for a in domain.attributes if share * a.size > DROWNED}
+    return _said({a.name: share * a.size for a in domain.attributes})
+
+
+def drowned_tables(release: Release) -> list[str]:
+    """The same by the noisy tables that a release was made from, where their number and precision follow from the rows:
+    nothing that noise does not show. Unknown of a release that was kept."""
+    noisy, model, encoding = (release.diagnostics.get(one) for one in ("noisy_tables", "model", "encoding"))
+    if noisy is None or model is None or encoding is None:
+        return []
+    sizes, names = encoding.domain.shape, encoding.domain.names
+    known = {names[j]: (sizes[j], noisy.of_column(j, sizes)) for j in range(len(sizes))}
+    return _said(
+        {
+            name: mean_error(found[1], gaussian=True) * size / model.rows
+            for name, (size, found) in known.items()
+            if found is not None
+        }
+    )
+
+
+def _said(noise: Mapping[str, float]) -> list[str]:
+    """Which columns are lost in noise, by what it adds up to on the cells of their tables, in parts of all rows."""
+    found = {name: share for name, share in noise.items() if share > DROWNED}
     if not found:
         return []
     tables, more = ("each of the tables", " or more") if len(found) > 1 else ("the table", "")
     return [
         f"Noise on the cells of {tables} of {listed(map(quoted, found))} adds up to about "
         f"{number(min(found.values()), 2)} times all the rows{more}, so little but what is most frequent will be left: "
-        f"drop {'columns, ' * (len(domain) > 1)}bins or categories, or raise ε."
+        f"drop {'columns, ' * (len(noise) > 1)}bins or categories, or raise ε."
     ]
 
 

@@ -43,6 +43,8 @@ from dpsyn.solvers.rounding import systematic_rows
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
+Start = Callable[[Floats], Floats]
+"""Multipliers to begin with, by y; shape (F,) both."""
 Renew = Callable[[Densities, Floats, DensityArray], Densities]
 """Of the space, all multipliers so far, and the density on the space."""
 
@@ -213,6 +215,7 @@ def max_entropy(
     renew: Renew | None = None,
     groups: Integers | None = None,
     even: bool = False,
+    start: Start | None = None,
     progress: Progress = lambda step, share: None,
 ) -> MaxEntropyFit:
     """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
@@ -237,6 +240,8 @@ def max_entropy(
             not worth it to all statistics together. Groups that are then still missed clearly by more than their noise are
             fitted on their own from there, while all other multipliers stay. Without groups neither is done.
         even: whether λ is the same for all groups nevertheless.
+        start: multipliers of the density that the first stage is near to; None begins at the base measure. It is asked for
+            y + t·s·e, too, so the degrees of freedom are also those that it uses.
         progress: told of each step.
 
     Returns:
@@ -245,7 +250,7 @@ def max_entropy(
     """
     target, spread = checked_statistics(target, spread)
     trusted = None if even else groups
-    best, history = _in_stages(space, target, spread, generator, stages, iterations, renew, trusted, progress)
+    best, history = _in_stages(space, target, spread, generator, stages, iterations, renew, trusted, progress, start)
     if groups is None or stages == 1 or (missed := _missed(best.statistics, target, spread, groups)) is None:
         return replace(best, stages=history)
     known = best.multipliers
@@ -258,12 +263,12 @@ def max_entropy(
         assert isinstance(space, _Some)
         return _Some(renew(space.space, together(multipliers), density), missed, np.zeros(len(target)))
 
-    start: Densities = _Some(best.space, missed, known)
+    around: Densities = _Some(best.space, missed, known)
     if renew is not None:
-        start = renewed(start, np.zeros(len(missed)), best.density)
+        around = renewed(around, np.zeros(len(missed)), best.density)
     reached = _share(len(history), stages)
     alone, _ = _in_stages(
-        start,
+        around,
         target[missed],
         spread[missed],
         generator,
@@ -331,7 +336,7 @@ def _share(done: int, stages: int) -> float:
 
 def _in_stages(
     space: Densities, target: Floats, spread: Floats, generator: np.random.Generator, stages: int, iterations: int,
-    renew: Renew | None, groups: Integers | None, progress: Progress,
+    renew: Renew | None, groups: Integers | None, progress: Progress, start: Start | None = None,
 ) -> tuple[MaxEntropyFit, tuple[Stage, ...]]:  # fmt: skip
     """The stage of least risk, with those up to it, and all stages."""
     count = len(target)
@@ -340,6 +345,8 @@ def _in_stages(
     current = (_EVEN_FIRST_WEIGHT if groups is None else _FIRST_WEIGHT) * count
     # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
     mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
+    if start is not None:
+        mine, other = start(target), start(beside)
     best: MaxEntropyFit | None = None
     history: list[Stage] = []
     for number in range(stages):

@@ -13,13 +13,14 @@ import dpsyn
 from dpsyn.app.releases import expectations
 from dpsyn.app.road import a_tenth_more
 from dpsyn.domain import Attribute, Domain
-from dpsyn.mechanisms.categories import drowned
+from dpsyn.mechanisms.categories import drowned, drowned_tables
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables, table_error
 from dpsyn.mechanisms.private_sampling import _reduced_space
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.notation import number
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.solvers.noisy_tables import NoisyTables
 from dpsyn.table import Table
 from tests.conftest import categories
 
@@ -280,6 +281,48 @@ def test_the_tables_that_noise_drowns_are_named_and_the_best_of_them_says_how_mu
         assert f"about {number(20 * of_each / 50, 2)} times all the rows or more, so" in said
     (_, said), *_ = dpsyn.MST().calibrate(dpsyn.PrivacySpec(0.01, 1e-5), categories(5), 50).expected()
     assert said.endswith("drop bins or categories, or raise ε.")
+
+
+@pytest.mark.parametrize("name", ["aim", "privbayes", "privsyn"])
+def test_what_noise_drowned_is_said_of_a_release_by_the_tables_that_it_was_made_from(name):
+    """Under both relations: the tables and their precision follow from noisy numbers, so n is no secret in them."""
+    random, domain = np.random.default_rng(0), categories(20, 3, 40)
+    for n, told in ((30, True), (20_000, False)):
+        table = Table(pd.DataFrame({a.name: random.choice(a.categories, n) for a in domain.attributes}), domain)
+        for relation in ("replace_one", "add_remove"):
+            mechanism = config_class(name)().calibrate(dpsyn.PrivacySpec(0.5, 0.0, relation), domain, n)
+            release = mechanism(random, table)
+            assert bool(release.notes) is told
+            if told:
+                assert repr(domain.names[2]) in release.notes[0]
+                assert replace(release, diagnostics={}).notes == ()
+
+
+def test_the_noise_on_a_column_is_that_of_the_sums_of_all_tables_that_hold_it():
+    """By hand: 20 counts of deviation 30 and 60 of 10 of a table with three more codes: 1/900 and 1/300 are 1/225."""
+    domain = categories(20, 3)
+    random = np.random.default_rng(0)
+    table = Table(pd.DataFrame({a.name: random.choice(a.categories, 100) for a in domain.attributes}), domain)
+    release = dpsyn.AIM().calibrate(dpsyn.PrivacySpec(1.0), domain, 100)(random, table)
+    noisy = NoisyTables({(0,): np.zeros(20), (0, 1): np.zeros(60)}, {(0,): 900.0, (0, 1): 100.0})
+    rows = release.diagnostics["model"].rows
+    (said,) = drowned_tables(replace(release, diagnostics={**release.diagnostics, "noisy_tables": noisy}))
+    assert rows == 100
+    assert f"the table of {domain.names[0]!r} adds up to about {number(20 * 15 * np.sqrt(2 / np.pi) / 100, 2)} times" in said
+    assert "2.4 times" in said
+
+
+@pytest.mark.parametrize(("n", "told"), [(399, True), (401, False)])
+def test_noise_that_drowns_the_whole_table_is_said_before_and_after_a_run(n, told):
+    """By hand: ε = 0.5, a replaced row moves two counts: E|noise| = 4 on each of 200 cells."""
+    domain, random = categories(20, 10), np.random.default_rng(0)
+    mechanism = dpsyn.Contingency().calibrate(dpsyn.PrivacySpec(0.5), domain, n)
+    table = Table(pd.DataFrame({a.name: random.choice(a.categories, n) for a in domain.attributes}), domain)
+    said = [sentence for kind, sentence in mechanism.expected() if kind == "warning"]
+    assert len(said) == told
+    assert list(mechanism(random, table).notes) == said
+    for sentence in said:
+        assert sentence.startswith("Noise on the 200 possible rows adds up to about 2 times all the rows, so")
 
 
 @pytest.mark.parametrize("name", ["independent", "mst", "aim", "privbayes", "privsyn", "mwem"])

@@ -162,6 +162,32 @@ def test_groups_that_are_missed_clearly_whatever_is_beside_them():
         assert _missed(0.3 - 0.1 * off, np.full(len(off), 0.3), np.full(len(off), 0.01), groups) is None
 
 
+def test_where_a_fit_starts_counts_among_its_degrees_of_freedom():
+    """Multipliers of 5·y to start with, and a λ that leaves them as they are: the statistics move by 5 Var(f) with y."""
+    family, points, _, target, spread = problem()
+    matrix = family.matrix(points).toarray()
+    asked = []
+
+    def start(noisy):
+        asked.append(noisy)
+        return 5 * noisy
+
+    fit = max_entropy(
+        DenseFunctions(matrix), target, 1e4 * spread, np.random.default_rng(0), stages=1, start=start, groups=np.array([0])
+    )
+    (first, beside), signs = asked, np.sign(asked[1] - asked[0])
+    np.testing.assert_array_equal(first, target)
+    np.testing.assert_allclose(np.abs(beside - first), 0.2 * 1e4 * spread)
+    found = []
+    for noisy in asked:
+        density = np.exp(matrix.T @ (5 * noisy))
+        found.append(matrix @ density / density.sum())
+    np.testing.assert_allclose(fit.multipliers, 5 * target, rtol=1e-3)
+    assert fit.stages[0].degrees_of_freedom == pytest.approx(
+        float((signs * (found[1] - found[0]) / (0.2 * 1e4 * spread)).sum()), rel=1e-3
+    )
+
+
 def test_what_is_fitted_on_its_own_is_taken_only_where_it_lowers_the_risk(monkeypatch):
     """Of one group that is noise alone it only follows the noise; of another that was missed it does not."""
     family, points, exact, _, spread = problem((3, 4, 2, 3), spread=0.02)

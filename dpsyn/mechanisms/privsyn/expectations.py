@@ -1,7 +1,10 @@
-"""What to expect of a run of PrivSyn, before it starts."""
+"""What to expect of a run of PrivSyn, before it starts and afterwards."""
 
 from __future__ import annotations
 
+from dpsyn.domain import Domain
+from dpsyn.mechanisms.base import Release
+from dpsyn.mechanisms.categories import drowned_tables
 from dpsyn.mechanisms.privsyn.mechanism import PrivSynMechanism
 
 _SECONDS, _UPDATE = 5e-8, 1e-4
@@ -15,3 +18,8 @@ def seconds(mechanism: PrivSynMechanism) -> float:
     config = mechanism.config
     rows = config.rows or mechanism.public_rows or _SECRET
     return 0.5 + config.rounds * len(mechanism.pairs or mechanism.named) * (_UPDATE + _SECONDS * rows)
+
+
+def of_release(release: Release, domain: Domain) -> list[str]:
+    """Which columns its noise drowns."""
+    return drowned_tables(release)

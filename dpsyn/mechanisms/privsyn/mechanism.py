@@ -171,6 +171,7 @@ class PrivSynMechanism(OnBudget):
         model = TableModel(sizes, consistent(tables, sizes, rows), rows, self.config.rounds)
         names = self.domain.names
         return model, {
+            "noisy_tables": tables,
             "pairs": len(chosen),
             "tables": [" – ".join(names[j] for j in columns) for columns in measured],
         }
