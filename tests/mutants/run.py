@@ -125,6 +125,14 @@ class Hunt:
             self.seconds -= seconds
             self.reached |= before
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Of the files that are left out only what guards a fault is tried."""
+        guards = {one.guard for one in written_faults()}
+        left_out = tuple(self.asked["tests"]["left_out"])
+        items[:] = [
+            item for item in items if not item.nodeid.startswith(left_out) or item.nodeid.partition("[")[0] in guards
+        ]
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and self.failed is None:
             self.failed = report.nodeid
@@ -173,7 +181,15 @@ class Hunt:
         for item in items.values():
             by_file.setdefault(item.path, []).append(item)
         keys = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in by_file}
-        waiting = [file for file in by_file if not functions.keys() <= known.get(keys[file], {}).get("functions", {}).keys()]
+
+        def wanting(file: Path) -> bool:
+            recorded = known.get(keys[file], {"functions": {}, "tests": {}})
+            return not (
+                functions.keys() <= recorded["functions"].keys()
+                and {item.nodeid for item in by_file[file]} <= recorded["tests"].keys()
+            )
+
+        waiting = [file for file in by_file if wanting(file)]
         running: dict[int, tuple[Path, Path]] = {}
         while waiting or running:
             while waiting and len(running) < self.options.workers:
@@ -340,7 +356,6 @@ def main() -> int:
     parser.add_argument("--equivalent", action="store_true", help="try those too that are proven to change nothing")
     options = parser.parse_args()
     asked = table("lines.toml")["tests"]
-    left_out = [f"--ignore={path}" for path in asked["left_out"]]
     hunt = Hunt(options)
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     pytest.main(
@@ -351,7 +366,6 @@ def main() -> int:
             "--assert=plain",
             "-p",
             "no:cacheprovider",
-            *left_out,
             *(options.tests or asked["paths"]),
             *sorted({one.guard for one in written_faults()} - {""}),
         ],

@@ -38,6 +38,13 @@ def rows(n: int) -> pd.DataFrame:
     )
 
 
+def test_numbers_outside_their_bounds_are_clipped_however_many_columns_there_are() -> None:
+    domain = Domain.of([Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(80)])
+    frame = pd.DataFrame({name: [-1.0, 0.5, 3.0] for name in domain.names})
+    points = FeatureMap(domain).encode(Table(frame, domain), None)
+    np.testing.assert_allclose(points * math.sqrt(80), np.repeat([[-1.0], [0.0], [1.0]], 80, axis=1), atol=1e-13)
+
+
 @pytest.mark.parametrize("standard", [None, Standard(np.array([0.1, -0.2, 0.3, 0.0]), np.array([0.5, 2.0, 0.1, 1.0]))])
 def test_points_are_those_of_the_formula(standard: Standard | None) -> None:
     frame = rows(20_000)
