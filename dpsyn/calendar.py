@@ -23,11 +23,12 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_VALUES = {"weekday": _WEEKDAYS, "month": _MONTHS}
+PARTS = {"weekday": _WEEKDAYS, "month": _MONTHS}
+"""Of a date, with their values in order."""
 _MONDAY = 4
 """1970-01-05."""
-_ALL_COMBINATIONS = 5 * 366
-"""So many days in a row hold every weekday of every month, 28 years every one that is possible."""
+_DAYS = np.array([29, 26, 29, 28, 29, 28, 29, 29, 28, 29, 28, 29])
+"""Of a month, from which on a bin holds all of it: bins of a year may lack one or two."""
 
 
 def calendar_codes(part: str, days: Floats) -> Codes:
@@ -36,7 +37,7 @@ def calendar_codes(part: str, days: Floats) -> Codes:
     whole = np.where(empty, 0, days).astype(np.int64)
     of_month = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
     codes = (whole - _MONDAY) % 7 if part == "weekday" else of_month
-    return np.where(empty, len(_VALUES[part]), codes).astype(np.int32)
+    return np.where(empty, len(PARTS[part]), codes).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def with_calendar(domain: Domain) -> Domain:
             while name in domain.names:
                 name += "'"
             missing, public = attribute.missing, attribute.public
-            added.append(Attribute(name, "categorical", _VALUES[part], missing=missing, public=public))
+            added.append(Attribute(name, "categorical", PARTS[part], missing=missing, public=public))
     return WithCalendar((*domain.attributes, *added), domain) if added else domain
 
 
@@ -87,7 +88,11 @@ def without_calendar(domain: Domain) -> Domain:
 def agreeing(
     low: Floats, high: Floats, rows: Floats, wanted: Mapping[str, int], ends: tuple[float, float]
 ) -> tuple[Floats, Floats, Floats]:
-    """The single days of a bin that have the wanted weekday and month, as parts of the bin.
+    """Single days of a bin that have the wanted weekday and month, as parts of the bin.
+
+    A month is wanted only as far as the bin allows it. Where bin and month were drawn without regard to each other, a bin of
+    about a month would else put the rows of twelve on its few days of another one. So the wish counts for as much as the bin
+    holds of a whole such month: a bin of years fulfils it always.
 
     Args:
         low: first days of the parts of a bin, which follow each other. Shape (parts,).
@@ -97,17 +102,34 @@ def agreeing(
         ends: of the range of the column.
 
     Returns:
-        Ends of the days, and their shares of the rows. Where no day of the bin agrees: the nearest one of the range, and
-        where there is none either the parts as they are.
+        Ends of the days, and their shares of the rows. Where no day of the bin has the weekday, the nearest one of the
+        range; where there is none either, or nothing is wanted that the bin has, the parts as they are.
     """
-    wanted = {part: code for part, code in wanted.items() if code < len(_VALUES[part])}
-    days = np.arange(max(low[0] - _ALL_COMBINATIONS, ends[0]), min(high[-1] + _ALL_COMBINATIONS, ends[1]))
-    for part, code in wanted.items():
-        days = days[calendar_codes(part, days) == code]
-    if not wanted or not len(days):
+    weekday, month = (wanted.get(part, len(values)) for part, values in PARTS.items())
+    asks_weekday, asks_month = weekday < len(_WEEKDAYS), month < len(_MONTHS)
+    inside, months = np.arange(low[0], high[-1]), np.zeros(0, dtype=np.int32)
+    if asks_month:
+        months = calendar_codes("month", inside)
+        held = np.bincount(months, minlength=len(_MONTHS)) / _DAYS
+        month = month if held[month] else len(_MONTHS)
+        asks_month = month < len(_MONTHS)
+    if not (asks_weekday or asks_month):
         return low, high, rows
-    inside = days[(low[0] <= days) & (days < high[-1])]
-    if not len(inside):
-        inside = days[[np.maximum(low[0] - days, days - high[-1] + 1).argmin()]]
+    if asks_weekday:
+        agree = calendar_codes("weekday", inside) == weekday
+        inside, months = inside[agree], months[agree[: len(months)]]
+        if not len(inside):
+            days = np.arange(max(low[0] - 7, ends[0]), min(high[-1] + 7, ends[1]))
+            days = days[calendar_codes("weekday", days) == weekday]
+            if not len(days):
+                return low, high, rows
+            inside, asks_month = days[[np.maximum(low[0] - days, days - high[-1] + 1).argmin()]], False
     at = np.searchsorted(low, inside, side="right").clip(1) - 1
-    return inside, inside + 1, (rows / (high - low))[at]
+    weights = (rows / (high - low))[at]
+    weights = weights if weights.sum() > 0 else np.ones(len(inside))
+    if asks_month and (right := months == month).any():
+        part, there = min(1.0, held[month]), weights * right
+        there = there if there.sum() > 0 else right.astype(np.float64)
+        weights = (1 - part) * weights + part * weights.sum() * there / there.sum()
+        inside, weights = inside[weights > 0], weights[weights > 0]
+    return inside, inside + 1, weights

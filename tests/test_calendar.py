@@ -183,8 +183,43 @@ def test_days_of_a_bin_that_agree_or_the_nearest_ones() -> None:
     assert agreeing(*one, {"weekday": 6}, (0.0, 40.0))[0].tolist() == [3]
     assert agreeing(*one, {"weekday": 6}, (4.0, 40.0))[0].tolist() == [10]
     assert agreeing(*one, {"weekday": 6}, (4.0, 9.0)) == one
-    assert agreeing(*one, {"month": 11}, (0.0, 400.0))[0].tolist() == [334]
+    assert agreeing(*one, {"month": 11}, (0.0, 400.0)) == one
+    assert agreeing(*one, {"month": 11, "weekday": 6}, (0.0, 400.0))[0].tolist() == [3]
     assert agreeing(*one, {"weekday": 7}, (0.0, 40.0)) == one
+
+
+def test_a_month_counts_for_as_much_as_the_bin_holds_of_it() -> None:
+    """30 January to 28 February 1970, as many rows a day: two days of January are a fifteenth of its 29 that count."""
+    bin_ = np.array([29.0]), np.array([59.0]), np.array([60.0])
+    days, after, weights = agreeing(*bin_, {"month": 0}, (0.0, 400.0))
+    assert days.tolist() == list(range(29, 59))
+    assert (after - days == 1).all()
+    np.testing.assert_allclose(weights, [2 * 27 / 29 + 60 * 2 / 29 / 2] * 2 + [2 * 27 / 29] * 28)
+    days, _, weights = agreeing(*bin_, {"month": 1}, (0.0, 400.0))  # 28 days are all of February
+    assert days.tolist() == list(range(31, 59))
+    np.testing.assert_allclose(weights, [60 / 28] * 28)
+    # Two Fridays of January, 1970-01-30 alone in the bin, among five: four are in February.
+    days, _, weights = agreeing(*bin_, {"month": 0, "weekday": 4}, (0.0, 400.0))
+    assert days.tolist() == [29, 36, 43, 50, 57]
+    np.testing.assert_allclose(weights, [2 * 27 / 29 + 10 * 2 / 29, *[2 * 27 / 29] * 4])
+    # Where January is estimated to have no rows, its days share what it gets.
+    days, _, weights = agreeing(np.array([29.0, 31]), np.array([31.0, 59]), np.array([0.0, 56]), {"month": 0}, (0.0, 400.0))
+    np.testing.assert_allclose(weights, [56 * 2 / 29 / 2] * 2 + [2 * 27 / 29] * 28)
+    assert agreeing(*bin_[:2], np.array([0.0]), {"month": 1}, (0.0, 400.0))[2].tolist() == pytest.approx([30 / 28] * 28)
+
+
+@pytest.mark.parametrize("keep", [("month",), ("weekday", "month")])
+def test_months_that_are_drawn_without_regard_to_the_bins_leave_these_as_they_were_measured(keep: tuple[str, ...]) -> None:
+    random = np.random.default_rng(0)
+    days = np.datetime64("2023-01-01") + random.integers(0, 731, 20_000)
+    attribute = dpsyn.Attribute("d", "date", lower="2023-01-01", upper="2024-12-31", bins=24, keep=keep, public=True)
+    table = dpsyn.read_table(pd.DataFrame({"d": days}), domain=dpsyn.Domain.of([attribute]))
+    release = dpsyn.Independent().calibrate(dpsyn.PrivacySpec(5.0), table.domain, n=table.n)(random, table)
+    made = pd.to_datetime(release.rows["d"])
+    for frequency in ("Q", "M"):
+        was, now = (one.dt.to_period(frequency).value_counts() for one in (pd.Series(days), made))
+        assert (was - now).abs().max() < 0.1 * was.mean()
+    assert made.value_counts().max() < 200  # 27 a day; it was 791
 
 
 @pytest.mark.parametrize("length", range(1, 7))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.calendar import PARTS, calendar_codes
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.dates import day_text
 from dpsyn.domain import Attribute
@@ -74,6 +75,7 @@ class ValueErrors:
         real_outside, outside: shares of all cells that lie outside the domain, and count as its nearer end.
         off: from where to where there are far too few values, or too many, by no chance, with the real and the other rows
             there, most first: of common values, and of the lowest and the highest hundredth and thirty of either side.
+        calendar: of dates, by the name of each weekday and month: its shares of the real values and of the others.
     """
 
     column: str
@@ -99,6 +101,7 @@ class ValueErrors:
     real_outside: float = 0.0
     outside: float = 0.0
     off: tuple[tuple[float, float, int, int], ...] = ()
+    calendar: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def chance(self) -> float:
@@ -137,17 +140,8 @@ class ValueErrors:
                 f"{percent(self.outside, 3)} of the synthetic cells lie outside the domain, and "
                 f"{percent(self.real_outside, 3)} of the real ones (each counts as its nearer end)"
             )
-        beside = {} if fresh is None else {spike.value: abs(spike.real - spike.share) for spike in fresh.spikes}
-        beyond = {}
-        for s in self.spikes:
-            apart, allowed = _apart(s.real, s.share, self.real_rows, self.rows)
-            beyond[s] = apart - max(allowed, beside.get(s.value, 0.0), self.chance if self.few else 0.0)
-        worst = max(beyond, key=beyond.__getitem__, default=None)
-        if worst is not None and beyond[worst] > _LOST_SHARE:
-            found.append(
-                f"{self.written(worst.value)} makes up {percent(worst.real, 3)} of the real values and "
-                f"{percent(worst.share, 3)} of the synthetic ones"
-            )
+        found += self._share_off(self._by_value, () if fresh is None else fresh._by_value)
+        found += self._share_off(self.calendar, () if fresh is None else fresh.calendar)
         if not self.few:
             found += self._moments(fresh)
         law = max(self.chance, 0.0 if fresh is None else fresh.kolmogorov_smirnov)
@@ -156,6 +150,22 @@ class ValueErrors:
         if not found and self.rest is not None and (why := self.rest.warning(None if fresh is None else fresh.rest)):
             found.append(f"without the rows that have {self.written(self.spikes[0].value)}, {why}")
         return "; ".join(found)
+
+    @property
+    def _by_value(self) -> tuple[tuple[str, float, float], ...]:
+        return tuple((self.written(spike.value), spike.real, spike.share) for spike in self.spikes)
+
+    def _share_off(self, shares: Sequence[tuple[str, float, float]], fresh: Sequence[tuple[str, float, float]]) -> list[str]:
+        """That one of some shares is far off: what it is called, and the share of the real values and of the others."""
+        beside, beyond = {name: abs(real - share) for name, real, share in fresh}, {}
+        for name, real, share in shares:
+            apart, allowed = _apart(real, share, self.real_rows, self.rows)
+            beyond[name, real, share] = apart - max(allowed, beside.get(name, 0.0), self.chance if self.few else 0.0)
+        worst = max(beyond, key=beyond.__getitem__, default=None)
+        if worst is None or beyond[worst] <= _LOST_SHARE:
+            return []
+        name, real, share = worst
+        return [f"{name} makes up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"]
 
     def _moments(self, fresh: ValueErrors | None) -> list[str]:
         """A mean or a deviation that is far off, in words."""
@@ -326,6 +336,7 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         real_kurtosis=real_kurtosis,
         kurtosis=kurtosis,
         off=_off(real, other),
+        calendar=_calendar(real, other) if attribute.kind == "date" else (),
     )
 
 
@@ -363,6 +374,16 @@ def _spikes(real: _Law, other: _Law) -> tuple[Spike, ...]:
     shares = [real.shares, other.shares]
     every = sorted({*_common(shares[0]), *_common(shares[1])}, key=lambda value: (-shares[0].get(value, 0.0), value))
     return tuple(Spike(float(v), float(shares[0].get(v, 0.0)), float(shares[1].get(v, 0.0))) for v in every)
+
+
+def _calendar(real: _Law, other: _Law) -> tuple[tuple[str, float, float], ...]:
+    found: list[tuple[str, float, float]] = []
+    for part, names in PARTS.items():
+        shares = [
+            np.bincount(calendar_codes(part, law.values), law.rows, len(names)) / max(law.n, 1) for law in (real, other)
+        ]
+        found += zip(names, *(one.tolist() for one in shares), strict=True)
+    return tuple(found)
 
 
 def _apart(real: float, other: float, rows: int, others: int) -> tuple[float, float]:

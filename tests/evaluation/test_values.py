@@ -489,3 +489,36 @@ def test_cells_outside_the_domain_ruin_a_column_unless_the_real_ones_lie_there_t
         dpsyn.Table(pd.DataFrame({"spend": below}), domain), dpsyn.Table(pd.DataFrame({"spend": below}), domain)
     )
     assert not errors.warning()
+
+
+TWO_YEARS = pd.date_range("2018-01-01", "2019-12-29")
+"""104 weeks from a Monday on."""
+
+
+def dates(real, other):
+    return value_errors(*of(DAY, pd.Series(real), pd.Series(other)))[0]
+
+
+def test_weekdays_and_months_that_are_lost_are_told_of_dates():
+    """Monday to Friday of two years beside every day of them; then every day beside those of three months."""
+    working = TWO_YEARS[TWO_YEARS.day_of_week < 5]
+    errors = dates(working, TWO_YEARS)
+    named = {name: (real, share) for name, real, share in errors.calendar}
+    assert named["Sunday"] == (0.0, pytest.approx(1 / 7))
+    assert named["Monday"] == (0.2, pytest.approx(1 / 7))
+    assert named["May"] == (pytest.approx(46 / 520), pytest.approx(62 / 728))
+    said = f"Saturday makes up {percent(0.0, 3)} of the real values and {percent(1 / 7, 3)} of the synthetic ones"
+    assert errors.warning() == said
+    assert errors.to_dict()["calendar"][6][0] == "Sunday"
+    assert errors.warning(errors) == ""  # where fresh rows are off by as much
+    errors = dates(TWO_YEARS, TWO_YEARS[TWO_YEARS.month % 4 == 0])
+    assert "makes up" in errors.warning()
+    assert dates(TWO_YEARS, TWO_YEARS).warning() == ""
+    assert value_errors(*of(GAIN, [1.0], [2.0]))[0].calendar == ()
+
+
+@pytest.mark.parametrize("rows", [20, 200, 2000])
+def test_weekdays_of_two_samples_of_one_law_are_not_told(rows):
+    random = np.random.default_rng(0)
+    for _ in range(100):
+        assert dates(random.choice(TWO_YEARS, rows), random.choice(TWO_YEARS, rows)).warning() == ""
