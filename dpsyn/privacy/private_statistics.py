@@ -124,9 +124,9 @@ def private_statistics(
         pair = draw.discrete_laplace(np.array([largest, statistics.n - largest], dtype=np.int64), scale)
         released = _of_pair(int(pair[0]), int(pair[1]), spec.epsilon, possible)
     n, max_frequency, n_interval, interval = released
-    # What is impossible is clipped from a value and from the ends of its interval in different ways.
-    n_interval = (min(n, n_interval[0]), max(n, n_interval[1]))
-    interval = (min(max_frequency, interval[0]), max(max_frequency, interval[1]))
+    # What is impossible is clipped from a value and from the upper end of its interval in different ways.
+    n_interval = (n_interval[0], max(n, n_interval[1]))
+    interval = (interval[0], max(max_frequency, interval[1]))
     return PrivateStatistics(
         p=statistics.p,
         n=n,

@@ -18,7 +18,7 @@ from scipy import stats
 from dpsyn.domain import NOT_YET_TRUE, Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.private_statistics import PrivateStatistics, private_statistics
+from dpsyn.privacy.private_statistics import PrivateStatistics, _of_pair, _of_public_rows, private_statistics
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Neighbouring, PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.table import Table
@@ -225,6 +225,24 @@ def test_the_smallest_share_that_the_domain_allows() -> None:
         ]
         assert min(b.statistics().max_frequency for b in bits) == pytest.approx(1 / 4, abs=1 / 30)
         assert all(b.max_frequency >= 1 / 4 and b.max_frequency_interval[0] >= 1 / 4 for b in bits)
+        bits = [
+            private_statistics(DatasetStatistics(5, 320, 0.5), spec, Fixed(-400, noise)).max_frequency for noise in (0, -160)
+        ]
+        assert bits == [
+            1 / 32 if neighbouring == "replace_one" else 5 / 160,
+            1 / 32 if neighbouring == "replace_one" else 1.0,
+        ]
+
+
+def test_every_release_lies_in_its_own_interval_whatever_the_noise() -> None:
+    for possible, largest, rest in itertools.product((1, 2, 5, 40), range(-12, 13), range(-12, 13)):
+        for epsilon in (0.3, 1.0, 3.0):
+            n, share, n_interval, interval = _of_pair(largest, rest, epsilon, possible)
+            assert n_interval[0] <= n
+            assert interval[0] <= share
+            if largest <= rest:
+                n, share, _, interval = _of_public_rows(rest + 13, largest, 4, possible)
+                assert interval[0] <= share <= interval[1]
 
 
 def test_a_claim_is_proven_only_for_a_public_domain() -> None:

@@ -195,6 +195,15 @@ def test_no_neighbour_costs_more_than_was_asked_for_where_bins_are_fixed_or_not(
     assert noise == "gaussian" or worst <= 0.7 * (1 + 1e-12)
 
 
+def test_bins_are_fixed_where_functions_or_public_rows_depend_on_them_and_nowhere_else():
+    table = dpsyn.Table(pd.DataFrame({name: values[:2] for name, values in VALUES.items()}), FIXED)
+    functions = FunctionFamily([lambda codes: codes[:, 0]], FIXED.shape)
+    public = {"reduced_space": "public", "public": table}
+    for settings, fixed in (({}, False), ({"family": functions}, True), (public, True)):
+        mechanism = calibrated(dpsyn.PrivacySpec(0.7), table, **settings)
+        assert mechanism.histograms.fixed_bins is fixed
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.0, math.nan])
 def test_a_share_that_is_none_is_refused(share):
     with pytest.raises(ParameterError, match="histogram_share"):
