@@ -171,13 +171,13 @@ def stability_epsilon(*, rows: int, floor: float, ceiling: float, n: int, geomet
     """Experimental and unpublished: never certify a release with it.
 
     ε = k·ln(1 + (m/floor)·√(2 η R)), from how far the LP and the QP can move when one record changes: docs/guarantees.md.
-    Infinite where the box has no interior.
+    0 where the box leaves only the uniform density.
     """
     check_box(floor, ceiling)
+    if is_degenerate(floor, ceiling):
+        return 0.0
     m = geometry.m
     room = min(1 - 2 * floor, ceiling - floor - 1)
-    if room <= 0:
-        return 0.0 if is_degenerate(floor, ceiling) else math.inf
     moved = 2 * math.sqrt(changed_walsh_functions(geometry.p, geometry.degree)) / n
     radius = math.sqrt((ceiling - 1) / m)
     shift = moved / geometry.smallest_singular_value

@@ -78,6 +78,11 @@ def test_experimental_bound_on_the_whole_cube(n: int, expected: float) -> None:
     assert value == pytest.approx(expected, rel=3e-3)
 
 
+@pytest.mark.parametrize(("floor", "ceiling"), [(0.5, 1.5), (0.5, 20.0), (0.25, 1.25), (0.1, 1.1 + 1e-13)])
+def test_the_experimental_bound_of_a_box_that_holds_the_uniform_density_alone_is_0(floor: float, ceiling: float) -> None:
+    assert stability_epsilon(rows=1, floor=floor, ceiling=ceiling, n=400, geometry=whole_cube_geometry(3, 2)) == 0.0
+
+
 @pytest.mark.parametrize("smallest", [0.2, 3.0, 40.0])
 @pytest.mark.parametrize(("p", "degree", "n"), [(4, 1, 20), (8, 2, 20_000), (10, 3, 10**6)])
 @pytest.mark.parametrize(("floor", "ceiling", "rows"), [(0.25, 2.0, 1), (0.01, 7.0, 3), (0.4, 1.5, 1)])
