@@ -145,7 +145,7 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
     """The answer, the cards and the pictures."""
     stats, current = explorer.stats, visit.dataset()
     runs = road.offers(current, explorer.spec, JUDGED) if explorer.focus.loaded else []
-    best = road.best_of(runs)  # the answer says what it is expected to do
+    best = road.best_of(runs)  # of which the answer says it
     expected = {offer.name: road.expected(offer) for offer in runs if offer.name != best or offer.refused}
     impossible = {offer.name: offer.impossible for offer in runs if offer.impossible}
     st.markdown(f"**{widgets.said(answer(found, runs, confirmed=not explorer.focus.domain_warning))}**")
@@ -181,7 +181,7 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
 
 
 def answer(found: Feasibility, runs: Sequence[road.Offer], *, confirmed: bool) -> str:
-    """Whether any theorem promises accuracy, and which run is expected to do best, in two sentences.
+    """Whether any theorem promises accuracy, and which run is likely best, in two sentences.
 
     Args:
         found: the verdicts.
@@ -195,8 +195,8 @@ def answer(found: Feasibility, runs: Sequence[road.Offer], *, confirmed: bool) -
         start = "With these settings" if confirmed else "Once the domain is confirmed,"
         sentence = f"{start} a theorem promises privacy and accuracy for {_listed([*map(_named, good)], 'and')}."
     best = road.best_of(runs)
-    for error in filter(None, (road.error_in_words(run) for run in runs if run.name == best)):
-        sentence += f" Likely best on the Generator: {_named(title(best))} ({error})."
+    for noise in filter(None, (road.noise_in_words(run) for run in runs if run.name == best)):
+        sentence += f" Likely best on the Generator: {_named(title(best))} ({noise})."
     return sentence
 
 

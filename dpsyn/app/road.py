@@ -57,8 +57,8 @@ class Offer:
     Attributes:
         name: registered name.
         refused: why it cannot run, or empty.
-        error: mean error of tables to expect, as far as it is known before a run, and whether it may be "or more", or what
-            it is caused by.
+        noise: mean error of tables that noise or few rows alone cause, and of which it is: "before the fit", or "or more"
+            where the release's can be no less. None where it is known after a run only.
         rows: how many it makes, where rows cost budget.
         cost: the ε of these rows, which may be less than the budget.
         seconds: about how long a run takes, where it is known.
@@ -68,7 +68,7 @@ class Offer:
 
     name: str
     refused: str = ""
-    error: tuple[float, str] | None = None
+    noise: tuple[float, str] | None = None
     rows: int | None = None
     cost: float | None = None
     seconds: float | None = None
@@ -83,12 +83,12 @@ def offers(current: Dataset, spec: PrivacySpec, names: Iterable[str] = MECHANISM
 
 
 def best_of(found: Sequence[Offer]) -> str:
-    """The one to recommend: that can run and has the smallest error to expect; then those of which nothing is known.
+    """The one to recommend: that can run and has the least noise on its tables; then those of which nothing is known.
     Empty of none."""
 
     def order(offer: Offer) -> tuple[bool, bool, bool, float]:
-        error, bound = offer.error or (1.0, "")
-        return bool(offer.refused), offer.error is None, bound == "or more", error
+        noise, bound = offer.noise or (1.0, "")
+        return bool(offer.refused), offer.noise is None, bound == "or more", noise
 
     return min(found, key=order).name if found else ""
 
@@ -98,7 +98,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     config = as_it_comes(name, learn, current.target)
     if config is None:
         return Offer(name, NEEDS_CLASSES, impossible=f"It {NEEDS_CLASSES}")
-    error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
+    noise, seconds = offered(name, "expectations:table_noise"), offered(name, "expectations:seconds")
     try:
         mechanism = _within_budget(config, spec, learn)
     except DpsynError as fault:
@@ -106,7 +106,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
         return Offer(name, _in_short(fault, config, spec, learn), impossible="" if curable else str(fault))
     return Offer(
         name,
-        error=None if error is None else error(mechanism),
+        noise=None if noise is None else noise(mechanism),
         rows=None if config.fewer_rows() is None else mechanism.calibrated()["rows"],
         cost=None if config.fewer_rows() is None else mechanism.guarantee.epsilon,
         seconds=None if seconds is None else seconds(mechanism),
@@ -150,81 +150,81 @@ def long_wait(mechanism: Mechanism, unknown: str = "") -> str:
 def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """The three, and in a closed group the field; and what would help where the best of all is poor."""
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
-    if any(offer.error is not None and "from noise" in offer.error[1] for offer in found):
-        st.caption("Errors from noise are not all: bins, and relations that noise hides, add to them.")
+    if any(offer.noise is not None and offer.noise[1] == "before the fit" for offer in found):
+        st.caption("The fit takes part of the noise away; bins, and relations that noise hides, add errors.")
     if any(offer.name == best and _is_poor(offer) for offer in found):
         fewer = ", a larger ε or fewer columns" if found[0].way == "two-way" else " or a larger ε"
-        st.caption(f"Even the smallest error to expect may be large: more rows{fewer} would help.")
+        st.caption(f"Even the least noise is much: more rows{fewer} would help.")
     with st.expander("The field: other systems under the same budget", icon=":material/groups:", key="field_table"):
         _offers_table([offer for offer in found if offer.name in THE_FIELD], spec, best)
 
 
 def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
-    """A line a mechanism: privacy, expected error, time."""
+    """A line a mechanism: privacy, noise on tables, time."""
     way = found[0].way if found else Offer.way
-    lines = [f"| | privacy | {way} error to expect, settings as they come | time |", "|---|---|---|---|"]
+    lines = [f"| | privacy | noise on {way} tables, settings as they come | time |", "|---|---|---|---|"]
     for offer in found:
         name = title(offer.name)
-        if offer.name == best and not offer.refused and offer.error is not None:
+        if offer.name == best and not offer.refused and offer.noise is not None:
             name = f"**{name}** {':gray-badge[best that is known]' if _is_poor(offer) else ':green-badge[recommended]'}"
         if offer.refused:
             lines.append(f"| {name} | :gray[{escape.markdown(offer.refused)}] | – | – |")
             continue
-        error = "known after a run" if offer.error is None else _error(offer, *offer.error)
+        noise = "known after a run" if offer.noise is None else _noise(offer, *offer.noise)
         seconds = "seconds" if offer.seconds is None else duration(offer.seconds)
         rows = "" if offer.rows is None else f", {counted(offer.rows, 'row')}"
         epsilon = f"{spec.epsilon:g}" if offer.cost is None else rounded_up(offer.cost, 3)
-        lines.append(f"| {name} | ε = {epsilon}{rows} | {error} | {seconds} |")
+        lines.append(f"| {name} | ε = {epsilon}{rows} | {noise} | {seconds} |")
     st.markdown("\n".join(lines))
 
 
 def _is_poor(offer: Offer) -> bool:
-    """Whether a score card would call the tables bad that are to be expected."""
-    return offer.error is not None and offer.error[0] > MIDDLE
+    """Whether a score card would call tables bad that were off by as much."""
+    return offer.noise is not None and offer.noise[0] > MIDDLE
 
 
 def expected(offer: Offer) -> str:
-    """What a run is expected to do, in a sentence; empty where nothing is known of it."""
+    """What is known of a run before it, in a sentence; empty where nothing is."""
     if offer.refused:
         return f"Generator: {offer.refused}."
-    if offer.error is None:
+    if offer.noise is None:
         return ""
     of = "A run" if offer.rows is None else f"A run's {counted(offer.rows, 'row')} alone"
-    return f"{of}: {error_in_words(offer)}."
+    return f"{of}: {noise_in_words(offer)}."
 
 
-def error_in_words(offer: Offer) -> str:
-    """The error to expect, by its name; empty where it is not known."""
-    if offer.error is None:
+def noise_in_words(offer: Offer) -> str:
+    """The noise on its tables, by its name; empty where it is not known."""
+    if offer.noise is None:
         return ""
-    return f"{'' if offer.error[0] > _LOST else f'{offer.way} error '}{_error(offer, *offer.error)}"
+    return f"{'' if offer.noise[0] > _LOST else f'noise on {offer.way} tables '}{_noise(offer, *offer.noise)}"
 
 
 def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
-    """The error to expect of the budget as it is and of a tenth more of ε, in a sentence; empty where it is not known, or
+    """The noise on tables under the budget as it is and a tenth more of ε, in a sentence; empty where it is not known, or
     hangs on other things."""
-    error: Callable[[Mechanism], Any] | None = offered(mechanism.config.name, "expectations:table_error")
-    now: tuple[float, str] | None = None if error is None else error(mechanism)
-    if error is None or now is None or now[0] > _LOST:
+    noise: Callable[[Mechanism], Any] | None = offered(mechanism.config.name, "expectations:table_noise")
+    now: tuple[float, str] | None = None if noise is None else noise(mechanism)
+    if noise is None or now is None or now[0] > _LOST:
         return ""
     spec = replace(mechanism.spec, epsilon=_MORE * mechanism.spec.epsilon)
     then = None
     with suppress(DpsynError):
-        then = error(calibrated(mechanism.config, spec, learn))
+        then = noise(calibrated(mechanism.config, spec, learn))
     if then is None or percent(then[0], 3) == percent(now[0], 3):
         return ""
     columns = "two columns" if len(learn.domain) > 1 else "one column"
     return (
-        f"The mean error to expect of tables of {columns} is {percent(now[0], 3)} {now[1]}; a tenth more of ε would "
-        f"make it {percent(then[0], 3)}."
+        f"Noise on tables of {columns} is {percent(now[0], 3)} {now[1]}; a tenth more of ε would make it "
+        f"{percent(then[0], 3)}."
     )
 
 
-def _error(offer: Offer, error: float, bound: str) -> str:
-    if error > _LOST:
+def _noise(offer: Offer, noise: float, bound: str) -> str:
+    if noise > _LOST:
         what = "pairs" if offer.way == "two-way" else "counts"
         return f"{what} are mostly lost" if bound == "or more" else f"noise may drown most {what}"
-    return f"{percent(error)} {bound}"
+    return f"{percent(noise)} {bound}"
 
 
 def make(

@@ -18,9 +18,9 @@ GOOD = {"rows": 10_000, "accuracy": 0.05}
 RUNS = [
     Offer("mwem"),
     Offer("private_sampling", "one row needs ε ≥ 2.08"),
-    Offer("noisy_reweighting", error=(0.094, "or less from noise")),
+    Offer("noisy_reweighting", noise=(0.094, "before the fit")),
 ]
-BEST = f"Likely best on the Generator: noisy reweighting (two-way error {percent(0.094)} or less from noise)."
+BEST = f"Likely best on the Generator: noisy reweighting (noise on two-way tables {percent(0.094)} before the fit)."
 
 
 def verdicts(*names: str, epsilon: float = 1.0, **settings: float) -> Feasibility:
@@ -52,7 +52,7 @@ def test_nothing_is_promised_for_what_cannot_run_on_the_columns() -> None:
     assert answer(verdicts("noisy_reweighting", **GOOD), runs, confirmed=True) == NONE
 
 
-def test_a_large_error_to_expect_is_said_without_a_figure() -> None:
+def test_much_noise_is_said_without_a_figure() -> None:
     found = verdicts(epsilon=0.001)
     runs = offers(ASIA, found.spec, found.verdicts)
     assert answer(found, runs, confirmed=True).endswith("(noise may drown most pairs).")

@@ -14,7 +14,7 @@ import pytest
 import dpsyn
 from dpsyn.app import editor, road, share, state
 from dpsyn.app.columns import only_days
-from dpsyn.app.road import Offer, best_of, conclude, error_in_words, expected, not_run, offers, offers_tables, possible
+from dpsyn.app.road import Offer, best_of, conclude, expected, noise_in_words, not_run, offers, offers_tables, possible
 from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, edited_table, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -22,7 +22,7 @@ from dpsyn.evaluation.report import Report
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.private_sampling import _reduced_space
-from dpsyn.mechanisms.private_sampling.expectations import table_error
+from dpsyn.mechanisms.private_sampling.expectations import table_noise
 from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE
 from tests.evaluation.test_conclusions import report
 
@@ -46,7 +46,7 @@ def test_every_mechanism_is_offered_and_what_cannot_run_says_what_it_would_need(
     assert list(found) == list(MECHANISMS)
     # At floor 1/4 and ceiling 2 a row costs ln 8 = 2.0794.
     assert found["private_sampling"].refused == "one row needs ε ≥ 2.08"
-    assert found["private_sampling"].error is None
+    assert found["private_sampling"].noise is None
     # Never less than it needs: ln(2/0.13) = 2.7334.
     learn = ASIA.parts[0]
     assert possible(dpsyn.PrivateSampling(floor=0.13), dpsyn.PrivacySpec(1.0), learn) == "one row needs ε ≥ 2.74"
@@ -66,7 +66,7 @@ def test_what_does_not_fit_in_memory_says_so_and_names_no_epsilon_that_would_not
 def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     found = offered(ASIA, 1.0)
     assert found["dp_cda"] == Offer("dp_cda")
-    assert (found["mwem"].error, found["mwem"].refused) == (None, "")
+    assert (found["mwem"].noise, found["mwem"].refused) == (None, "")
     assert offered(table(30), 1.0)["mwem"].refused == "no run is possible for these columns"  # 2^30 possible rows
     assert "at most 4,194,304, because MWEM keeps a weight for each" in offered(table(30), 1.0)["mwem"].impossible
     assert not any(offer.impossible for offer in found.values())
@@ -79,11 +79,11 @@ def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
     assert offered(Dataset(table=full, full=full), 1.0)["dp_cda"].refused == "needs a column of classes"
 
 
-def test_the_error_to_expect_falls_with_the_budget() -> None:
+def test_the_noise_falls_with_the_budget() -> None:
     errors = []
     for epsilon in (0.1, 1.0, 10.0):
-        error, bound = offered(ASIA, epsilon)["noisy_reweighting"].error or (np.nan, "")
-        assert bound == "or less from noise"
+        error, bound = offered(ASIA, epsilon)["noisy_reweighting"].noise or (np.nan, "")
+        assert bound == "before the fit"
         errors.append(error)
     assert 0 < errors[2] < errors[1] < errors[0]
 
@@ -95,7 +95,7 @@ def test_private_sampling_has_at_least_the_error_of_few_rows_in_as_few_cells_as_
     mechanism = config.calibrate(dpsyn.PrivacySpec(1000.0), table(3).full.domain, n=1000)
     counts = np.random.default_rng(0).multinomial(30, [1 / cells] * cells, 20_000)
     drawn = np.abs(counts / 30 - 1 / cells).sum(axis=1).mean() / 2
-    error, bound = table_error(mechanism)
+    error, bound = table_noise(mechanism)
     assert bound == "or more"
     assert error == pytest.approx(drawn, rel=0.02, abs=1e-9)
 
@@ -103,22 +103,22 @@ def test_private_sampling_has_at_least_the_error_of_few_rows_in_as_few_cells_as_
 @pytest.mark.parametrize(
     ("found", "best"),
     [
-        ([Offer("a", error=(0.02, "or less from noise")), Offer("b", error=(0.01, "or more"))], "a"),
-        ([Offer("a", error=(0.02, "or less from noise")), Offer("b", error=(0.01, "or less from noise"))], "b"),
+        ([Offer("a", noise=(0.02, "before the fit")), Offer("b", noise=(0.01, "or more"))], "a"),
+        ([Offer("a", noise=(0.02, "before the fit")), Offer("b", noise=(0.01, "before the fit"))], "b"),
         (
             [
-                Offer("a", refused="too few rows", error=(0.01, "or less from noise")),
-                Offer("b", error=(0.5, "or less from noise")),
+                Offer("a", refused="too few rows", noise=(0.01, "before the fit")),
+                Offer("b", noise=(0.5, "before the fit")),
             ],
             "b",
         ),
-        ([Offer("a"), Offer("b", error=(0.9, "or less from noise"))], "b"),
+        ([Offer("a"), Offer("b", noise=(0.9, "before the fit"))], "b"),
         ([Offer("a", refused="no"), Offer("b")], "b"),
-        ([Offer("a"), Offer("b", error=(1.2, "or less from noise"))], "b"),  # of which something is known
+        ([Offer("a"), Offer("b", noise=(1.2, "before the fit"))], "b"),  # of which something is known
         ([Offer("a", refused="no"), Offer("b", refused="no")], "a"),
     ],
 )
-def test_the_best_can_run_and_promises_the_smallest_error(found: list[Offer], best: str) -> None:
+def test_the_best_can_run_and_has_the_least_noise(found: list[Offer], best: str) -> None:
     assert best_of(found) == best
 
 
@@ -252,7 +252,7 @@ def said_of(found: list[Offer], best: str, monkeypatch: pytest.MonkeyPatch) -> s
 
 @pytest.mark.parametrize(("error", "poor"), [(0.10, False), (0.11, True)])
 def test_a_poor_mechanism_is_not_recommended(error: float, poor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = said_of([Offer("noisy_reweighting", error=(error, ""))], "noisy_reweighting", monkeypatch)
+    text = said_of([Offer("noisy_reweighting", noise=(error, ""))], "noisy_reweighting", monkeypatch)
     assert ("recommended" in text, "best that is known" in text, "fewer columns" in text) == (not poor, poor, poor)
 
 
@@ -279,27 +279,27 @@ def test_one_column_is_judged_by_its_own_noise(epsilon: float, monkeypatch: pyte
     full = read_table("\n".join(["fruit", *"abcde" * 40]).encode(), name="fruit.csv")
     current = Dataset(table=full, full=full, target="fruit")
     found, n = offered(current, epsilon), current.parts[0].n
-    error, _ = found["noisy_reweighting"].error or (np.nan, "")
+    error, _ = found["noisy_reweighting"].noise or (np.nan, "")
     # Five cells, each with discrete Gaussian noise, of which a table is off by half the sum.
     mechanism = dpsyn.NoisyReweighting(degree=1).calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), full.domain, n)
     assert error == pytest.approx(5 * np.sqrt(2 / np.pi) * mechanism.spreads.max() / n / 2, rel=1e-6)
     text = said_of(list(found.values()), best_of(list(found.values())), monkeypatch)
     assert ("recommended" in text, "best that is known" in text) == (epsilon > 1, epsilon < 1)
     assert ("noise may drown most counts" in text) == ("more rows or a larger ε would help" in text) == (epsilon < 1)
-    assert "one-way error to expect" in text
+    assert "noise on one-way tables" in text
     assert "two-way" not in text
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        ((0.5, "or more"), "two-way error 50\N{NO-BREAK SPACE}% or more"),
+        ((0.5, "or more"), "noise on two-way tables 50\N{NO-BREAK SPACE}% or more"),
         ((0.51, "or more"), "pairs are mostly lost"),
-        ((0.51, "or less from noise"), "noise may drown most pairs"),
+        ((0.51, "before the fit"), "noise may drown most pairs"),
     ],
 )
-def test_an_error_of_more_than_a_half_is_said_without_a_figure(error: tuple[float, str], said: str) -> None:
-    assert error_in_words(Offer("mwem", error=error)) == said
+def test_noise_of_more_than_a_half_is_said_without_a_figure(error: tuple[float, str], said: str) -> None:
+    assert noise_in_words(Offer("mwem", noise=error)) == said
 
 
 def concluded(reports: dict[str, Report], monkeypatch: pytest.MonkeyPatch, **kept: Any) -> list[str]:

@@ -22,12 +22,12 @@ _A_LOOK_UP, _A_REPAIR, _A_POINT = 2.2e-7, 2e-7, 3e-6
 a point of a whole domain (Adult's eight columns: 6 s)."""
 
 
-def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
-    """Mean total variation that the noise alone causes in a table of two columns, or of one where there are no two. The fit
-    averages part of it away and adds an error of its own, as do bins and rounding to rows. None where the largest tables
-    that it releases are others."""
+def table_noise(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
+    """Mean total variation that the noise alone causes in a table of two columns, or of one where there are no two, before
+    the fit. That averages part of it away and adds an error of its own, as do bins and rounding to rows. None where the
+    largest tables that it releases are others."""
     degree, total = noise_on_tables(mechanism)
-    return (total / 2, "or less from noise") if total and degree == min(2, len(mechanism.domain)) else None
+    return (total / 2, "before the fit") if total and degree == min(2, len(mechanism.domain)) else None
 
 
 def seconds(mechanism: NoisyReweightingMechanism) -> float:

@@ -15,7 +15,7 @@ _SHORT_WAIT = 30.0
 """Seconds of a run from which on the page says how long it will take."""
 
 
-def table_error(mechanism: PrivateSamplingMechanism) -> tuple[float, str]:
+def table_noise(mechanism: PrivateSamplingMechanism) -> tuple[float, str]:
     """The least mean total variation between a table of two columns under a ceiling and that of k rows drawn from it. It is
     what few rows alone cause; what the box between floor and ceiling hides comes on top.
 

@@ -225,8 +225,8 @@ def test_a_release_is_a_table_like_the_rows_and_its_record_holds() -> None:
     assert "chosen by noisy scores" in release.guarantee.source
     assert len(release.diagnostics["noisy_statistics"]) == len(release.diagnostics["fitted_statistics"])
     assert verify(mechanism(None, table).record()).holds
-    error, _ = expectations.table_error(mechanism) or (np.nan, "")
-    assert 0 < error < 1
+    noise, _ = expectations.table_noise(mechanism) or (np.nan, "")
+    assert 0 < noise < 1
     assert "noisy scores choose up to 200 tables" in expectations.of_run(mechanism)[0][1]
 
 
