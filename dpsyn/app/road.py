@@ -380,10 +380,9 @@ def conclude(reports: Mapping[str, Report]) -> None:
     for rank, (name, findings) in enumerate(found.items(), start=1):
         cells = [_cell(findings[kind]) if kind in findings else "–" for kind in heads]
         lines.append(f"| {rank} | **{escape.markdown(name)}** | {' | '.join(cells)} |")
-    rows = "" if len({report.release.rows for report in reports.values()}) == 1 else f", {closest.release.rows:,}"
     for name, figures in yardsticks(closest).items():
         cells = [escape.markdown(figures.get(kind, "–")) for kind in heads]
-        lines.append(f"| | *{name}{rows}* | {' | '.join(cells)} |")
+        lines.append(f"| | *{name}* | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
     fingerprint, epsilon, refused = st.session_state.get(_NOT_RUN, (None, 0.0, {}))
     if refused and fingerprint == state.mark():

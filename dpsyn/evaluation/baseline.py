@@ -55,8 +55,8 @@ _TABLES_OF_QUERIES = 40
 _DRAWN_FOR_TESTS = 0.25
 _ABOUT_DRAWN = (
     "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies and "
-    "columns of very many values are of {rows} that it drew, which the mechanism has seen too, and how far a fresh real "
-    "sample is off is estimated from these; range queries look at {queries} sets of columns at most"
+    "columns of very many values are of {rows} that it drew, which the mechanism has seen too, and how far fresh real "
+    "rows are off is estimated from these; range queries look at {queries} sets of columns at most"
 )
 
 

@@ -11,7 +11,7 @@ from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_table
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.standings import draw_errors, draw_scores
-from dpsyn.evaluation.tables import FLOOR, heatmaps
+from dpsyn.evaluation.tables import fresh_name, heatmaps
 from dpsyn.kit.plotly import alone
 
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ def _column(report: Report, of: str | int | None) -> go.Figure:
     return draw_column(real.domain[name], real.drawn.frame[name], cells, None if held is None else held.frame[name])
 
 
+def _pairs_of_a_sample(reports: Mapping[str, Report]) -> go.Figure:
+    held_out = reports[_RELEASE].noise_floor
+    assert held_out is not None
+    return heatmaps(reports)[fresh_name(held_out)]
+
+
 def _no_rows(report: Report) -> str:
     whole = report.rows is not None and report.baseline is not None
     return "" if whole else "a report that evaluate made: this one comes without the rows"
@@ -89,7 +95,7 @@ CHARTS: Mapping[str, tuple[Callable[..., Any], Callable[[Report], str]]] = {
     "marginals": (draw_errors, _no_tables),
     "worst table": (_worst_table, lambda report: _no_rows(report) or _no_tables(report)),
     "pairs": (lambda reports: heatmaps(reports)[_RELEASE], _no_tables),
-    "pairs of a real sample": (lambda reports: heatmaps(reports)[FLOOR], _no_sample),
+    "pairs of a real sample": (_pairs_of_a_sample, _no_sample),
     "correlations": (draw_correlations, _no_numbers),
     "prediction": (draw_scores, _no_scores),
     "coefficients": (draw_coefficients, _no_coefficients),

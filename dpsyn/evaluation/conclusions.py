@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,6 +12,7 @@ import numpy as np
 from dpsyn import checks
 from dpsyn.domain import listed
 from dpsyn.errors import ParameterError, quoted
+from dpsyn.evaluation.fresh import columns_shuffled, fresh_rows
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import ValueErrors
@@ -91,8 +92,13 @@ def table_error(report: Report) -> float:
     return report.marginals[_degree(report)].mean
 
 
+def degree_of(degrees: Iterable[int]) -> int:
+    """Of how many columns the tables are that are looked at first: two; else three, else one."""
+    return min(degrees, key=lambda degree: (abs(degree - 2), -degree))
+
+
 def _degree(report: Report) -> int:
-    return min(report.marginals, key=lambda degree: (abs(degree - 2), -degree))
+    return degree_of(report.marginals)
 
 
 def _columns(degree: int) -> str:
@@ -110,9 +116,9 @@ def _tables(report: Report) -> Finding | None:
     fresh = None if sample is None else sample.mean(degree)
     said = f"{which} are off by {percent(error)} on average"
     if sample is not None and fresh is not None:
-        said += f"; a fresh real sample of {counted(sample.rows, 'row')} by {'about ' * (not sample.drawn)}{percent(fresh)}"
+        said += f"; {counted(sample.rows, 'fresh real row')} by {'about ' * (not sample.drawn)}{percent(fresh)}"
     if alone is not None:
-        said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
+        said += f"; real rows with their columns shuffled by {percent(alone)}"
     by_chance = _by_chance(report, degree)
     near = max(_SMALL, by_chance)
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
@@ -136,13 +142,13 @@ def _tables(report: Report) -> Finding | None:
             grade = "with care"
         elif fresh is not None and fresh >= _LOST * alone and error <= near:
             # Of a relation that is lost it is known; it is named below.
-            kept = ". A fresh sample is hardly closer, if at all, than such rows: whether relations are kept cannot be told"
+            kept = ". Fresh real rows are hardly closer than such rows, if at all: whether relations are kept cannot be told"
             said, grade = (said, grade) if lost else (said + kept, "cannot be judged")
         elif error >= _LOST * alone:
             said += f". It is {no} closer than such rows"
             grade = "with care" if error <= near and not lost else "poor"
         elif grade == "no fault seen":
-            said += ". It is closer to such rows than to a fresh sample" * (fresh is not None)
+            said += ". It is closer to such rows than to fresh ones" * (fresh is not None)
             grade = "with care"
     worst = "" if grade == "poor" else (_relations(report) or _worst_table(report) or _told_apart(report)) + _off(report)
     if not worst and grade != "poor" and (near >= 1 or (grade == "no fault seen" and alone is None and error > MIDDLE)):
@@ -215,9 +221,9 @@ def _worst_table(report: Report) -> str:
         at = int(np.argmax(beyond))
         if beyond[at] > 0:
             table = list(each)[at]
-            said = f"; that of a fresh sample by {about}{percent(fresh[table])}" if table in fresh else ""
+            said = f"; that of fresh real rows by {about}{percent(fresh[table])}" if table in fresh else ""
             if table in fresh and table in alone:
-                said += f"; without any relation by {percent(alone[table])}"
+                said += f"; with columns shuffled by {percent(alone[table])}"
             return f" Far beyond chance, that of {listed(map(quoted, table))} is off by {percent(each[table])}{said}."
     return ""
 
@@ -365,21 +371,22 @@ def _totals_off(columns: Sequence[ValueErrors]) -> str:
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:
-    """What to hold the figures of findings against, by name and by what they are about: fresh real rows, and rows that know
-    no more than single columns."""
+    """What to hold the figures of findings against, by name and by what they are about: tables of fresh real rows; models
+    that learned from the real rows; and rows that know no more than single columns."""
     checks.instance("report", report, Report, "what dpsyn.evaluate gives")
-    found: dict[str, dict[str, str]] = {"Fresh real rows": {}, "Single columns alone": {}}
-    real, alone = found.values()
+    found: dict[str, dict[str, str]] = {}
     degree = _degree(report) if report.marginals else 0
-    if degree and report.fresh is not None and (fresh := report.fresh.mean(degree)) is not None:
-        real["tables"] = percent(fresh)
-    if report.shuffled is not None and (single := report.shuffled.mean(degree)) is not None:
-        alone["tables"] = percent(single)
+    if degree and report.fresh is not None and (error := report.fresh.mean(degree)) is not None:
+        found[fresh_rows(report.fresh.rows).capitalize()] = {"tables": percent(error)}
+    alone: dict[str, str] = {}
+    if report.shuffled is not None and (error := report.shuffled.mean(degree)) is not None:
+        alone["tables"] = percent(error)
     if not isinstance(report.prediction, str) and best_score(report.prediction.real.scores) is not None:
         measure, reached, constant, _ = _judged_by(report.prediction.real)
-        real["prediction"] = f"{short(reached, 3)} {measure}"
+        found["Real rows"] = {"prediction": f"{short(reached, 3)} {measure}"}
         alone["prediction"] = f"{short(constant, 3)} {measure}"
-    return {name: figures for name, figures in found.items() if figures}
+    rows = report.n if report.shuffled is None else report.shuffled.rows
+    return found | ({columns_shuffled(rows).capitalize(): alone} if alone else {})
 
 
 def ranking(reports: Mapping[str, Report]) -> list[str]:

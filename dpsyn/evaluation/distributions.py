@@ -14,6 +14,7 @@ import pandas as pd
 from dpsyn import escape
 from dpsyn.domain import Attribute
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.fresh import fresh_rows
 from dpsyn.evaluation.values import common, written
 from dpsyn.kit.layers import GUIDE
 from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, segments, shorten
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-HELD_OUT = "Held-out real rows (sampling noise)"
 _MOST_BARS = 30
 _BINS = 80
 _UNIT_BINS = 120
@@ -143,7 +143,8 @@ def draw_column(
         ParameterError: a side has no rows.
         DomainError: a cell is outside the domain.
     """
-    sides = [("Real", real), *releases.items(), *([] if held_out is None else [(HELD_OUT, held_out)])]
+    fresh = [] if held_out is None else [(fresh_rows(len(held_out)).capitalize(), held_out)]
+    sides = [("Real", real), *releases.items(), *fresh]
     if any(len(column) == 0 for _, column in sides):
         raise ParameterError("column", "no rows", "at least 1 row")
     figure = (_curves if attribute.is_binned else _bars)(attribute, sides, 1 + len(releases), places or range(len(releases)))

@@ -18,6 +18,7 @@ import pandas as pd
 from dpsyn import escape
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.fresh import fresh_rows
 from dpsyn.evaluation.report import Report
 from dpsyn.kit.layers import GUIDE
 from dpsyn.kit.plotly import GRID, LINE_BREAK, at_least_one, bar_style, dot_style, finish, series, shorten, wrapped_lines
@@ -225,7 +226,8 @@ def draw_table(
     cells, shares = table_shares(encoding.domain, columns, sides)
     far = [f"{0.5 * float(np.abs(shares[0] - other).sum()):.3f}" for other in shares[1:]]
     names = " × ".join(shorten(name, 24) for name in columns)
-    title = f"{names} (total variation {'; held-out real rows: '.join(far)})"
+    beside = "" if held_out is None else f"; {fresh_rows(len(held_out))}: "
+    title = f"{names} (total variation {beside.join(far)})"
     values = [encoding.labels(encoding.domain.index(name)) for name in columns]
     if len(columns) == 2 and max(map(len, values)) <= _LARGEST_MAP:
         return _maps(title, columns, values, cells, shares, release)

@@ -23,6 +23,16 @@ _DRAWS = 3
 _FEWEST = 4
 
 
+def fresh_rows(rows: int) -> str:
+    """What so many other real rows are called wherever releases are held against them."""
+    return f"fresh real rows, {rows:,}"
+
+
+def columns_shuffled(rows: int) -> str:
+    """The same of so many real rows, each of whose columns is shuffled by itself."""
+    return f"columns shuffled, {rows:,}"
+
+
 @dataclass(frozen=True, eq=False)
 class FreshSample:
     """Errors of the tables of other real rows.
@@ -44,6 +54,10 @@ class FreshSample:
     def mean(self, degree: int) -> float | None:
         """Average over the tables of so many columns; None without any."""
         return float(np.mean([*self.each[degree].values()])) if degree in self.each else None
+
+    def largest(self, degree: int) -> float | None:
+        """That of the table that is furthest off."""
+        return float(max(self.each[degree].values())) if degree in self.each else None
 
     def deviation(self, table: tuple[str, ...]) -> float:
         """Standard deviation of the error of a table, or a little more: as if its columns were independent.

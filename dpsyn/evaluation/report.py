@@ -30,7 +30,7 @@ from dpsyn.evaluation.distances import (
     MarginalError,
     RangeError,
 )
-from dpsyn.evaluation.fresh import FreshSample
+from dpsyn.evaluation.fresh import FreshSample, columns_shuffled, fresh_rows
 from dpsyn.evaluation.prediction import (
     DEFAULT_MODELS,
     Prediction,
@@ -122,10 +122,10 @@ class Report(Shown):
     def _shown(self) -> tuple[str, list[str]]:
         from dpsyn.evaluation.conclusions import conclusions
 
-        errors = [["error of tables", "mean", "largest"] + ["a fresh real sample"] * (self.fresh is not None)]
+        errors = [["error of tables", "mean", "largest"] + ["fresh real rows"] * (self.fresh is not None)]
         for degree, error in self.marginals.items():
-            floor = [] if self.fresh is None else [f"{self.fresh.mean(degree):.4f}"]
-            errors.append([counted(degree, "column"), f"{error.mean:.4f}", f"{error.max:.4f}", *floor])
+            fresh = [] if self.fresh is None else [f"{self.fresh.mean(degree):.4f}"]
+            errors.append([counted(degree, "column"), f"{error.mean:.4f}", f"{error.max:.4f}", *fresh])
         heading = f"{self.release.rows:,} synthetic rows beside {self.n:,} real ones"
         judged = [f"  {finding.about}: {finding.grade}. {finding.sentence}" for finding in conclusions(self)]
         if isinstance(self.prediction, str):
@@ -165,7 +165,7 @@ def evaluate(
     Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
     columns in bins of the real rows), numeric and date columns by their values (:mod:`dpsyn.evaluation.values`). Range
     queries: |difference of the answers|. Prediction: train on the synthetic rows, test on the held-out ones. The same is
-    measured for the held-out rows in place of the release: the noise floor, which is a yardstick and no bound (see
+    measured for the held-out rows in place of the release: fresh real rows, a yardstick and no bound (see
     :class:`Report`).
 
     Args:
@@ -246,21 +246,29 @@ def flat_measures(report: Report) -> dict[str, float]:
 
 
 def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure: the sampling floor, independent columns, real data, the majority class or mean.
+    """What to draw beside every measure: fresh real rows, columns shuffled, real data, the majority class or mean.
 
-    The floor is the error of the held-out rows: a yardstick, no bound (see :class:`Report`).
+    Fresh real rows are as many as the release, or the rows to learn from, where tables are compared, and the held-out ones
+    otherwise: a yardstick, no bound (see :class:`Report`).
 
     Raises:
         ParameterError: it is neither.
     """
     if not isinstance(found, Baseline | Report):
         raise ParameterError("found", found, "what real_baseline or evaluate gives")
-    floor, real = found.noise_floor, found.prediction
+    held_out, real = found.noise_floor, found.prediction
     if isinstance(real, Prediction):
         real = real.real
-    lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
+    lines: dict[str, dict[str, float]] = {}
+    if held_out is not None:
+        lines = {name: {fresh_rows(held_out.rows): value} for name, value in _distances(held_out).items()}
+    sample = found.fresh if isinstance(found, Report) else found.fresh(found.table.n)
+    if sample is not None:
+        for degree, each in sample.each.items():
+            lines[f"{degree}-way error, mean"] = {fresh_rows(sample.rows): float(np.mean([*each.values()]))}
+            lines[f"{degree}-way error, largest"] = {fresh_rows(sample.rows): max(each.values())}
     if found.shuffled is not None and (alone := found.shuffled.mean(2)) is not None:
-        lines.setdefault("2-way error, mean", {})["independent columns"] = alone
+        lines.setdefault("2-way error, mean", {})[columns_shuffled(found.shuffled.rows)] = alone
     if not isinstance(real, str):
         constant = real.constant.measures
         for score in real.scores:

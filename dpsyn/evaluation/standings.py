@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpsyn import escape
-from dpsyn.evaluation.conclusions import best_score, table_error
+from dpsyn.evaluation.conclusions import best_score, degree_of, ranking, table_error
+from dpsyn.evaluation.fresh import fresh_rows
 from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report
-from dpsyn.evaluation.tables import FLOOR
 from dpsyn.kit.layers import GUIDE, HERE, SERIES
 from dpsyn.kit.plotly import GRID, LINE_BREAK, SYMBOLS, at_least_one, finish, shorten
 from dpsyn.notation import counted, short
@@ -49,7 +49,7 @@ class _Line:
 def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure:
     """Total variation by columns of a table: the mean on the left, the largest on the right; a line a release.
 
-    The line of the held-out rows is the sampling noise: what stands above it is closer than a fresh real sample.
+    What stands above the line of fresh real rows is closer than these: as many as the closest release has.
 
     Args:
         reports: by the name of the release, all of the same real table.
@@ -71,10 +71,10 @@ def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go
         (table_error(report), line(name, SERIES[at % len(SERIES)], report.marginals))
         for at, (name, report) in zip(places or range(len(reports)), reports.items(), strict=True)
     ]
-    floored = next((report for report in reports.values() if report.noise_floor is not None), None)
-    if floored is not None and floored.noise_floor is not None:
-        held_out = replace(floored, release=floored.noise_floor)
-        found.append((table_error(held_out), line(FLOOR, GUIDE, held_out.marginals)))
+    fresh = reports[ranking(reports)[0]].fresh
+    if fresh is not None and (there := fresh.mean(degree_of(degrees))) is not None:
+        numbers = [fresh.mean(d) for d in degrees], [fresh.largest(d) for d in degrees]
+        found.append((there, _Line(fresh_rows(fresh.rows).capitalize(), GUIDE, numbers)))
     ordered = [one for _, one in sorted(found, key=lambda pair: pair[0])]
     kinds = [counted(degree, "column") for degree in degrees]
     figure = _drawn(ordered, kinds, ("Mean over the tables", "Worst table"))

@@ -1,4 +1,4 @@
-"""Reports on releases as tables and heat-maps: a line for each release, and one for the sampling noise."""
+"""Reports on releases as tables and heat-maps: a line for each release, and one for fresh real rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from dpsyn.evaluation.baseline import Closeness
 from dpsyn.evaluation.figures import draw_heatmaps
+from dpsyn.evaluation.fresh import fresh_rows
 from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import LEAST_COMMON, QUANTILES, ValueErrors
@@ -24,36 +25,37 @@ MOST_COLUMNS = 100
 _SHOWN_QUANTILES = {"5 %": 0.05, "Median": 0.5, "95 %": 0.95}
 _SCORED = 3
 """Columns of the tables that NIST's challenges score."""
-FLOOR = "Sampling noise (held-out real rows)"
 
 
-def floor_meaning(reports: Reports) -> str:
-    """What the sampling noise is, and that it is no bound; empty without held-out rows."""
-    report = next(iter(reports.values()))
-    if report.noise_floor is None:
-        return ""
-    return (
-        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: a "
-        "yardstick and no bound. A release is measured against the very rows that it was made from: with enough ε it can "
-        "go below."
-    )
+def fresh_meaning(reports: Reports) -> str:
+    """What fresh real rows are, and that they are no bound."""
+    held_out = next(iter(reports.values())).noise_floor
+    said = "A release may be closer than fresh real rows: it is measured against the rows that it was made from."
+    if held_out is None:
+        return said
+    return f"{said} Of fresh ones {held_out.rows:,} were held out: the fewer, the larger their error."
 
 
 def heatmaps(reports: Reports) -> dict[str, Any]:
-    """One heat-map per release and one of the sampling noise, all on one colour scale."""
+    """One heat-map per release and one of fresh real rows, all on one colour scale."""
     matrices = {name: report.pairwise for name, report in reports.items()}
-    floor = next(iter(reports.values())).noise_floor
-    return draw_heatmaps(matrices if floor is None else matrices | {FLOOR: floor.pairwise})
+    held_out = next(iter(reports.values())).noise_floor
+    return draw_heatmaps(matrices if held_out is None else matrices | {fresh_name(held_out): held_out.pairwise})
+
+
+def fresh_name(held_out: Closeness) -> str:
+    """What the held-out rows are called where a line begins."""
+    return fresh_rows(held_out.rows).capitalize()
 
 
 def _compared(reports: Reports) -> dict[str, Closeness]:
     """What is beside the real rows: the releases, and the held-out rows as the yardstick."""
-    floor = next(iter(reports.values())).noise_floor
-    return {name: report.release for name, report in reports.items()} | ({} if floor is None else {FLOOR: floor})
+    held_out = next(iter(reports.values())).noise_floor
+    return {name: r.release for name, r in reports.items()} | ({} if held_out is None else {fresh_name(held_out): held_out})
 
 
 def summary_table(reports: Reports) -> pd.DataFrame:
-    """All figures of all releases, and of the sampling noise, one line each."""
+    """All figures of all releases, and of fresh real rows, one line each."""
     return pd.DataFrame([_line(name, measured) for name, measured in _compared(reports).items()])
 
 
@@ -73,7 +75,7 @@ def _line(name: str, measured: Closeness) -> dict[str, Any]:
 
 
 def values_table(reports: Reports) -> pd.DataFrame:
-    """Numeric and date columns: of each a line for the real rows, every release, and the sampling noise.
+    """Numeric and date columns: of each a line for the real rows, every release, and fresh real rows.
 
     Of very many columns those with the largest gap in any release.
     """
@@ -109,7 +111,7 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
 
 
 def correlations_table(reports: Reports) -> pd.DataFrame:
-    """How far the correlations of columns are from the real ones, in every release and in the sampling noise."""
+    """How far the correlations of columns are from the real ones, in every release and in fresh real rows."""
     lines = [
         {
             "Compared": name,

@@ -323,9 +323,9 @@ def test_releases_stand_in_order_beside_the_yardsticks_of_the_closest(monkeypatc
         f"| 1 | **near** | {percents['2']} :green-badge[no fault seen] |",
         f"| 2 | **far** | {percents['15']} :orange-badge[with care] |",
     ]
-    for closest, rows in ((near, ""), (fewer, ", 500")):
+    for closest in (near, fewer):
         found = concluded({"far": far, "near": closest}, monkeypatch)
-        assert found == [*ordered, f"| | *Fresh real rows{rows}* | {percents['1']} |"]
+        assert found == [*ordered, f"| | *Fresh real rows, 1,000* | {percents['1']} |"]
 
 
 @pytest.mark.parametrize(("rows", "told"), [("these rows", True), ("others", False)])

@@ -178,7 +178,7 @@ def test_from_a_csv_to_several_releases_and_a_comparison(page: Page, app_url: st
         page.get_by_role("button", name="Make other rows").click()
 
     visit(page, "Comparison")
-    expect(page.get_by_text("Sampling noise").first).to_be_visible(timeout=RUN)
+    expect(page.get_by_text("Fresh real rows").first).to_be_visible(timeout=RUN)
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=RUN)
     expect(page.get_by_text(re.compile("^arrow_forward|close(st)? to the real rows")).first).to_be_visible()
     page.get_by_role("tab", name="Pairs of columns").click()

@@ -50,7 +50,7 @@ TITLES: Mapping[tuple[Any, ...], str] = {
     (): "Error of the marginal tables",
     ("marginals",): "Error of the marginal tables",
     ("pairs",): "Synthetic rows",
-    ("pairs of a real sample",): "Sampling noise (held-out real rows)",
+    ("pairs of a real sample",): "Fresh real rows, 40",
     ("correlations",): "Rank correlation",
     ("prediction",): "Predicting ill on 40 held-out real rows",
     ("coefficients",): "What explains ill = no",
@@ -71,7 +71,7 @@ def test_the_worst_table_is_the_one_that_is_furthest(report: Report) -> None:
     for asked, degree in ((None, 2), (1, 1), (2, 2)):
         error = report.marginals[degree]
         title = report.figure("worst table", asked).layout.title.text.replace("<br>", " ")
-        assert title.startswith(f"{' × '.join(error.worst)} (total variation {error.max:.3f}; held-out real rows:")
+        assert title.startswith(f"{' × '.join(error.worst)} (total variation {error.max:.3f}; fresh real rows, 40:")
 
 
 def test_maps_have_a_key_to_their_colours(report: Report) -> None:
@@ -147,7 +147,7 @@ def test_the_curves_of_an_experiment() -> None:
     figure = results.figure()
     assert figure.layout.title.text == "2-way error, mean"
     assert list(figure.data[0].x) == [0.5, 2.0]
-    assert "sampling floor" in str([trace.name for trace in figure.data])
+    assert "fresh real rows, " in str([trace.name for trace in figure.data])
     assert results.figure("1-way error, largest").layout.title.text == "1-way error, largest"
     with pytest.raises(ParameterError, match="'2-way error, mean'"):
         results.figure("error")

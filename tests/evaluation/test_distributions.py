@@ -98,7 +98,7 @@ def test_what_is_drawn_of_numbers() -> None:
     data = _drawn(GAIN, real, other, held_out=pd.Series(real[::2]))
     steps = [t for t in data["data"] if t["mode"] == "lines"]
     heads = [t for t in data["data"] if t["mode"] == "markers"]
-    assert [t["name"] for t in steps] == ["Real", "r0", "Held-out real rows (sampling noise)"]
+    assert [t["name"] for t in steps] == ["Real", "r0", f"Fresh real rows, {len(real[::2]):,}"]
     assert [t["line"]["dash"] for t in steps] == ["solid", "solid", "dot"]
     assert steps[0]["line"]["color"] == GUIDE != steps[1]["line"]["color"] == heads[1]["marker"]["color"]
     assert [t["legendgroup"] for t in heads] == ["Real", "r0"]

@@ -17,7 +17,7 @@ from dpsyn.evaluation.conclusions import conclusions
 from dpsyn.evaluation.distances import MarginalError
 from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import evaluate, flat_measures, references
-from dpsyn.evaluation.tables import FLOOR, coefficients_table, scores_table, summary_table, whole_rows_table
+from dpsyn.evaluation.tables import coefficients_table, scores_table, summary_table, whole_rows_table
 from dpsyn.table import Table
 
 DOMAIN = Domain.of(
@@ -313,7 +313,7 @@ def test_whole_rows_and_coefficients_come_in_the_right_order() -> None:
     lost = "loss in the worst group, logistic regression"
     assert measures["copy"][lost] == 0
     assert measures["fresh"][lost] < 0.15 < measures["independent"][lost]
-    assert references(BASELINE)[overlap]["sampling floor"] > 0.5
+    assert references(BASELINE)[overlap]["fresh real rows, 400"] > 0.5
     scores = [report.marginals[3].k_marginal for report in found.values()]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] == 1000
@@ -322,12 +322,12 @@ def test_whole_rows_and_coefficients_come_in_the_right_order() -> None:
 def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
     report = evaluate(REAL, _table(300, 3).frame, baseline=BASELINE)
     table = whole_rows_table({"a": report})
-    assert list(table["Compared"]) == ["a", FLOOR, "Real rows, 1 cell of each changed"]
+    assert list(table["Compared"]) == ["a", "Fresh real rows, 400", "Real rows, 1 cell of each changed"]
     assert report.changed is not None
     assert table["Cells unlike the closest one"].iloc[-1] == round(report.changed[1].distance, 2) > 0
     (a, floor) = coefficients_table({"a": report}).to_dict("records")
     assert a["Overlap, mean"] == pytest.approx(report.release.regression.mean_overlap, abs=1e-3)
-    assert floor["Compared"] == FLOOR
+    assert floor["Compared"] == "Fresh real rows, 400"
     assert {"Loses most in", "Accuracy there"} <= set(scores_table({"a": report}))
     assert "Loses most in" not in scores_table({"real": evaluate(REAL, REAL.frame, baseline=BASELINE)})
     assert "k-marginal score" in summary_table({"a": report})

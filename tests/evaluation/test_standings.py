@@ -17,7 +17,6 @@ from dpsyn.evaluation.conclusions import ranking
 from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report, evaluate
 from dpsyn.evaluation.standings import draw_errors, draw_scores
-from dpsyn.evaluation.tables import FLOOR
 from dpsyn.kit.layers import GUIDE, SERIES
 from dpsyn.kit.plotly import shorten
 from dpsyn.table import Table
@@ -67,14 +66,17 @@ def _dots(figure: Any, panel: int) -> dict[str, dict[str, float | None]]:
     }
 
 
-def test_errors_stand_in_order_with_the_sampling_noise_among_them(reports: dict[str, Report]) -> None:
-    floor = reports["copy"].noise_floor
-    assert floor is not None
+def test_errors_stand_in_order_with_as_many_fresh_real_rows_as_the_closest_has_among_them(
+    reports: dict[str, Report],
+) -> None:
+    fresh, name = reports["copy"].fresh, "Fresh real rows, 295"
+    assert fresh is not None
+    each = {degree: [*fresh.each[degree].values()] for degree in (1, 2, 3)}
     figure = draw_errors(reports, [4, 9, 2])
     names = list(figure.layout.yaxis.ticktext)
     assert names == [
         "copy",
-        *((CUT, FLOOR) if reports[LONG].marginals[2].mean < floor.marginals[2].mean else (FLOOR, CUT)),
+        *((CUT, name) if reports[LONG].marginals[2].mean < np.mean(each[2]) else (name, CUT)),
         "one row",
     ]
     assert tuple(figure.layout.yaxis.range) == (3.5, -0.5)
@@ -85,25 +87,26 @@ def test_errors_stand_in_order_with_the_sampling_noise_among_them(reports: dict[
                 "copy": getattr(reports["copy"].marginals[degree], what),
                 CUT: getattr(reports[LONG].marginals[degree], what),
                 "one row": getattr(reports["one row"].marginals[degree], what),
-                FLOOR: getattr(floor.marginals[degree], what),
+                name: pytest.approx({"mean": np.mean, "max": np.max}[what](each[degree])),
             }
     colours = dict(zip(names, figure.data[1].marker.color, strict=True))
-    assert colours == {"one row": SERIES[4], CUT: SERIES[9 % len(SERIES)], "copy": SERIES[2], FLOOR: GUIDE}
+    assert colours == {"one row": SERIES[4], CUT: SERIES[9 % len(SERIES)], "copy": SERIES[2], name: GUIDE}
     assert len({trace.marker.symbol for trace in figure.data if trace.showlegend is None}) == 3
     told = figure.data[2].customdata[names.index(CUT)]
     assert told == f"{LONG.replace('<b>', '&lt;b&gt;')}<br>2 columns<br>{reports[LONG].marginals[2].mean:.4f}"
 
 
 @pytest.mark.parametrize("degrees", [(1, 2), (1, 3), (1, 2, 3)])
-def test_held_out_rows_stand_where_a_release_of_as_large_errors_would(degrees: tuple[int, ...]) -> None:
+def test_fresh_real_rows_stand_where_a_release_of_as_large_errors_would(degrees: tuple[int, ...]) -> None:
     """By the tables of two columns, else of three; by single columns they are closer."""
     by = 2 if 2 in degrees else 3
     baseline = real_baseline(REAL, HELD, degrees=degrees)
     made = {f"{rows} rows": evaluate(REAL, REAL.frame[:rows], baseline=baseline) for rows in (20, 40, 60, 80, 100, 150)}
-    floor = made["20 rows"].noise_floor
-    assert floor is not None
-    errors = {name: report.marginals[by].mean for name, report in made.items()} | {FLOOR: floor.marginals[by].mean}
-    assert any(floor.marginals[1].mean < error < floor.marginals[by].mean for error in errors.values())
+    fresh = made["150 rows"].fresh
+    assert fresh is not None
+    single, there = (float(np.mean([*fresh.each[degree].values()])) for degree in (1, by))
+    errors = {name: report.marginals[by].mean for name, report in made.items()} | {"Fresh real rows, 150": there}
+    assert any(single < error < there for error in errors.values())
     assert list(draw_errors(made).layout.yaxis.ticktext) == sorted(errors, key=errors.__getitem__)
 
 
@@ -118,10 +121,11 @@ def test_errors_far_apart_are_drawn_on_a_logarithmic_axis(reports: dict[str, Rep
 
 def test_errors_without_held_out_rows_and_with_different_degrees() -> None:
     first, second = (evaluate(REAL, HELD.frame, degrees=d) for d in ((1, 2), (2,)))
-    figure = draw_errors({"first": first, "second": second})
+    figure, fresh, name = draw_errors({"first": first, "second": second}), first.fresh, "Fresh real rows, 100"
+    assert fresh is not None
     assert _dots(figure, 0) == {
-        "1 column": {"first": first.marginals[1].mean, "second": None},
-        "2 columns": {"first": first.marginals[2].mean, "second": second.marginals[2].mean},
+        "1 column": {"first": first.marginals[1].mean, "second": None, name: fresh.mean(1)},
+        "2 columns": {"first": first.marginals[2].mean, "second": second.marginals[2].mean, name: fresh.mean(2)},
     }
 
 

@@ -15,7 +15,6 @@ from dpsyn.evaluation.correlations import Correlation
 from dpsyn.evaluation.distances import MarginalError, RangeError
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report, flat_measures
-from dpsyn.evaluation.tables import FLOOR
 from dpsyn.evaluation.values import Spike, ValueErrors
 from dpsyn.evaluation.whole_rows import Copies, Propensity
 from dpsyn.notation import percent
@@ -77,14 +76,18 @@ OTHER = replace(
 REPORTS = {"one": ONE, "other": OTHER}
 
 
-def test_the_sampling_noise_is_that_of_the_held_out_rows() -> None:
-    assert "the error of the 400 held-out real rows against the 800:" in tables.floor_meaning(REPORTS)
-    assert tables.floor_meaning({"one": replace(ONE, noise_floor=None)}) == ""
+def test_how_many_fresh_real_rows_were_held_out_is_said() -> None:
+    assert "Of fresh ones 400 were held out: the fewer, the larger their error." in tables.fresh_meaning(REPORTS)
+    assert "held out" not in tables.fresh_meaning({"one": replace(ONE, noise_floor=None)})
 
 
 def test_errors_of_tables_and_ranges() -> None:
     lines = tables.summary_table(REPORTS).to_dict("records")
-    assert [(line["Compared"], line["Rows"]) for line in lines] == [("one", 300), ("other", 200), (FLOOR, 400)]
+    assert [(line["Compared"], line["Rows"]) for line in lines] == [
+        ("one", 300),
+        ("other", 200),
+        ("Fresh real rows, 400", 400),
+    ]
     assert lines[0] == {
         "Compared": "one",
         "Rows": 300,
@@ -124,7 +127,7 @@ def test_of_many_columns_those_are_shown_that_any_release_is_furthest_off_in_the
     monkeypatch.setattr(tables, "MOST_COLUMNS", 2)
     shown = tables.values_table(REPORTS)
     assert list(zip(shown["Column"], shown["Compared"], strict=True)) == [
-        (column, compared) for column in "xy" for compared in ("Real rows", "one", "other", FLOOR)
+        (column, compared) for column in "xy" for compared in ("Real rows", "one", "other", "Fresh real rows, 400")
     ]
     assert shown["Largest gap"].dropna().tolist() == [0.1, 0.4, 0.01, 0.2, 0.5, 0.01]
 
@@ -159,7 +162,12 @@ def test_correlations_and_coefficients() -> None:
 
 def test_whole_rows() -> None:
     lines = tables.whole_rows_table(REPORTS).to_dict("records")
-    assert [line["Compared"] for line in lines] == ["one", "other", FLOOR, "Real rows, 2 cells of each changed"]
+    assert [line["Compared"] for line in lines] == [
+        "one",
+        "other",
+        "Fresh real rows, 400",
+        "Real rows, 2 cells of each changed",
+    ]
     copies = {"Equal to a real row": percent(0.125), "Cells unlike the closest one": 1.75}
     assert lines[0] == {"Compared": "one", "pMSE": 0.05, "Ratio": 2.5, **copies}
     assert (lines[-1]["Equal to a real row"], lines[-1]["Cells unlike the closest one"]) == (percent(0.0625), 2.25)

@@ -42,7 +42,7 @@ def test_shares_and_distances(columns: tuple[str, ...]) -> None:
     assert [side.sum() for side in shares] == pytest.approx([1, 1, 1])
     figure = draw_table(Encoding(DOMAIN), columns, REAL, SYNTHETIC, "r <1>", held_out=HELD)
     data = json.loads(figure.to_json())
-    assert f"{variation:.3f}; held-out real rows: {floor:.3f})" in data["layout"]["title"]["text"].replace("<br>", " ")
+    assert f"{variation:.3f}; fresh real rows, 100: {floor:.3f})" in data["layout"]["title"]["text"].replace("<br>", " ")
     assert "<b>" not in json.dumps(data)
     if columns == ("two", "one <b>"):
         assert [t["type"] for t in data["data"]] == ["heatmap"] * 3

@@ -44,14 +44,14 @@ def test_without_a_release_it_offers_to_run_all_mechanisms_or_the_generator(open
     assert not [b for b in app.button if b.label == "Measure"]
 
 
-def test_releases_are_measured_beside_the_sampling_noise(open_page):
+def test_releases_are_measured_beside_fresh_real_rows(open_page):
     app = generate(generate(open_page("data"), "noisy_reweighting"), "dp_cda")
     app = measure(app, DEFAULT_MODELS)
     assert not app.error
-    (names,) = (list(shown.value["Name"])[:2] for shown in app.dataframe if "Name" in shown.value)
+    (names,) = (list(shown.value["Name"]) for shown in app.dataframe if "Settings" in shown.value)
     table = next(shown.value for shown in app.dataframe if "2-way mean" in shown.value)
     assert [line.split(" · ")[0] for line in table["Compared"][:2]] == ["Noisy reweighting", "DP-CDA"]
-    assert table["Compared"].iloc[2].startswith("Sampling noise")
+    assert table["Compared"].iloc[2] == "Fresh real rows, 5,000"
     for degree in (1, 2, 3):
         assert (table[f"{degree}-way mean"] <= table[f"{degree}-way max"]).all()
     # 15,000 rows at ε = 1 on 8 columns: noise costs something, but far less than DP-CDA's averages.
@@ -70,9 +70,9 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     brier = scored.set_index(["Trained on", "Model"])["Brier score"]
     assert 0 < brier["Real rows"].min() < 0.5
     assert names == list(reports)
-    floor = next(c.value for c in app.caption if "Sampling noise is" in c.value)
-    assert "5,000 held-out real rows against the 15,000" in floor
-    assert "yardstick and no bound" in floor
+    said = next(c.value for c in app.caption if "fresh real rows" in c.value)
+    assert "15,000 real rows" in said
+    assert "Of fresh ones 5,000 were held out" in said
 
 
 def test_what_was_measured_is_there_again_with_the_columns(open_page):

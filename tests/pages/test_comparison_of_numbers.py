@@ -48,6 +48,10 @@ def table(app, column):
     return next(shown.value for shown in app.dataframe if column in shown.value)
 
 
+def fresh_ones(app):
+    return f"Fresh real rows, {app.session_state['dataset'].parts[1].n:,}"
+
+
 def figures(app):
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
@@ -55,7 +59,7 @@ def figures(app):
 def test_every_column_has_the_real_rows_the_release_and_the_yardstick(measured):
     shown = table(measured, "Commonest")
     assert shown["Column"].tolist() == ["height"] * 3 + ["wage"] * 3 + ["twice"] * 3
-    assert shown["Compared"].tolist()[:3] == ["Real rows", "one (no. 1)", "Sampling noise (held-out real rows)"]
+    assert shown["Compared"].tolist()[:3] == ["Real rows", "one (no. 1)", fresh_ones(measured)]
     real, release, held = (shown.iloc[at] for at in (3, 4, 5))
     learn, held_out = measured.session_state["dataset"].parts
     rows = measured.session_state["releases"][0].release.rows
@@ -82,7 +86,7 @@ def test_of_very_many_columns_those_that_are_furthest_are_in_the_table(measured,
 
 def test_lost_correlations_are_drawn_and_told(measured):
     shown = table(measured, "Coefficient")
-    assert shown["Compared"].tolist() == ["one (no. 1)"] * 3 + ["Sampling noise (held-out real rows)"] * 3
+    assert shown["Compared"].tolist() == ["one (no. 1)"] * 3 + [fresh_ones(measured)] * 3
     assert shown["Coefficient"].tolist() == ["correlation", "rank correlation", "correlation ratio"] * 2
     assert shown["Of which pair"].iloc[0] == "wage × twice"
     assert shown["Largest"].iloc[0] > 0.8

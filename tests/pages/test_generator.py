@@ -125,7 +125,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     app = run(app)
     first = card(app)
     assert list(first) == ["Error of tables", "Prediction"]
-    assert any("a fresh real sample of 1,296 rows by about" in c.value for c in app.caption)
+    assert any("1,296 fresh real rows by about" in c.value for c in app.caption)
     assert any(re.search(r"guessing[^.]* 0\.\d", c.value) for c in app.caption)
     assert any("**:primary[4 Rows]**" in m.value for m in app.markdown)
     assert any("The score card reads private rows" in c.value and "Publish the rows" in c.value for c in app.caption)

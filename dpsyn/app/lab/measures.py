@@ -24,7 +24,7 @@ from dpsyn.evaluation.tables import (
     Reports,
     coefficients_table,
     correlations_table,
-    floor_meaning,
+    fresh_meaning,
     heatmaps,
     scores_table,
     summary_table,
@@ -44,11 +44,11 @@ _SHOWN = 3
 """Releases beside the real rows in the picture of one column, unless others are chosen."""
 _OVERLAP = (
     "The regression that an analyst would fit. Overlap: what its 95 % intervals share with those of the real rows, 0 to 1; "
-    "0.71 for a fresh sample of as many rows. They take synthetic rows for real ones: the noise of privacy is not in them."
+    "0.71 for as many fresh real rows. They take synthetic rows for real ones: the noise of privacy is not in them."
 )
 _WHOLE_ROWS = (
     "pMSE: how far a tree can tell rows from the real ones, 0 to ¼ for as many of both. Ratio: pMSE divided by what chance "
-    "alone gives: about 1 for a fresh sample, less for copies, more for rows that differ."
+    "alone gives: about 1 for fresh real rows, less for copies, more for rows that differ."
 )
 _NO_PRIVACY = (
     "Copies are no measure of privacy, nor is the distance: where few values are likely, independent rows are copies too; "
@@ -142,7 +142,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     with st.container(border=True):
         st.caption(
             f"Measured against the {learn.n:,} real rows to learn from: for you, not for publication. "
-            f"{floor_meaning(reports)}"
+            f"{fresh_meaning(reports)}"
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(escape.markdown(note), icon=":material/info:")

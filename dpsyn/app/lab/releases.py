@@ -20,7 +20,7 @@ from dpsyn.evaluation.baseline import DEGREES
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
 from dpsyn.evaluation.experiments.marks import is_of
-from dpsyn.evaluation.experiments.results import MOST_MEASURES
+from dpsyn.evaluation.experiments.results import MOST_MEASURES, checked_lines
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Report, flat_measures, references
@@ -31,6 +31,9 @@ from dpsyn.notation import counted, percent, readable
 from dpsyn.privacy.spec import Guarantee, rounded_up
 
 _LONGEST = 100
+_FIRST = ("Name", "ε", "δ", "Status")
+_AROUND, _LETTER, _SETTINGS = 30, 7, 700
+"""Pixels around the heading of a measure and of a letter of it, and of a column of settings."""
 _listed = partial(listed, most=12)
 
 
@@ -97,14 +100,14 @@ def take_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -
 
 
 def listing(releases: Sequence[MadeRelease], key: str = "runs") -> None:
-    """One line per release: settings, guarantee, and what was measured of it; below, what it was measured beside; and names
-    to edit, with widgets under ``key``."""
+    """One line per release: settings, guarantee, and what was measured of it; below, what that is held against; and names to
+    edit, with widgets under ``key``."""
     lines: list[dict[str, Any]] = []
     beside: dict[str, dict[str, Any]] = {}
     measures: dict[str, None] = {}
     for made in releases:
         found = made.measured or {"measures": {}, "references": {}, "target": None}
-        facts = {"Settings": _settings(made), "Measured against": "nothing yet", "Predicted": found["target"]}
+        facts = {"Measured against": "nothing yet", "Predicted": found["target"], "Settings": _settings(made)}
         if made.measured is not None:
             whose = (
                 "real rows" if is_of(found["fingerprint"], state.mark()) else "rows of other data or another held-out share"
@@ -115,18 +118,27 @@ def listing(releases: Sequence[MadeRelease], key: str = "runs") -> None:
         values = {name: round(value, 4) for name, value in found["measures"].items() if name not in line}
         measures |= dict.fromkeys(values)
         lines.append(line | values)
-        for measure, heights in found["references"].items():
+        for measure, heights in checked_lines("measured", found["references"]).items():
             for name, height in heights.items():
-                # The same floor was measured with every release: it has one line for every data and target.
+                # The same was measured with every release: it has one line for every data and target.
                 if measure in values:
                     which = f"{name}, {found['fingerprint']}, {found['target']}"
                     beside.setdefault(which, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
-    table = pd.DataFrame([*lines, *beside.values()])
-    first = ["Name", "ε", "δ", "Status", "Settings", *[*measures][:MOST_MEASURES]]
-    table = table[[*first, *(name for name in table.columns if name not in first and name not in measures)]]
-    pinned = {"Name": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(widgets.with_thousands(table), hide_index=True, placeholder="—", column_config=pinned)
+    shown = [*measures][:MOST_MEASURES]
+    others = [name for name in lines[0] if name not in measures and name not in _FIRST]
+    _table(lines, [*_FIRST, *shown, *others], shown)
+    if beside:
+        st.caption("What these errors and scores are held against:")
+        _table(list(beside.values()), ["Name", "Predicted", *shown], shown)
     edit(releases, key)
+
+
+def _table(lines: Sequence[Mapping[str, Any]], columns: Sequence[str], measures: Sequence[str]) -> None:
+    """Measures are as wide as their names."""
+    table = pd.DataFrame(lines).reindex(columns=[*columns])
+    widths = {name: st.column_config.Column(width=_AROUND + _LETTER * len(name)) for name in measures}
+    wide = {"Name": st.column_config.Column(pinned=True), "Settings": st.column_config.Column(width=_SETTINGS)}
+    st.dataframe(widgets.with_thousands(table), hide_index=True, placeholder="—", column_config=widths | wide)
 
 
 def _settings(made: MadeRelease) -> str:

@@ -18,7 +18,7 @@ from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_scr
 from dpsyn.evaluation.experiments.field import costs, field_panels, field_references, frontier_in_words, unfinished
 from dpsyn.evaluation.experiments.figures import draw_experiment
 from dpsyn.evaluation.experiments.summary import is_rising, points_table, refusals
-from dpsyn.evaluation.tables import floor_meaning
+from dpsyn.evaluation.tables import fresh_meaning
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.encoding import HISTOGRAMS
@@ -70,7 +70,7 @@ def report_bytes(
     if found is not None:
         reports, by_label = found["reports"], {made.label: made for made in releases}
         measured = chain.from_iterable(measured_parts(reports, colours(map(by_label.get, reports))).values())
-        told = filter(None, [floor_meaning(reports)])
+        told = filter(None, [fresh_meaning(reports)])
         sections.append(Section("Releases beside the real rows", PRIVATE, [*told, *measured]))
     sections += [experiment_section(experiment) for experiment in tried if experiment.results]
     if releases:

@@ -163,9 +163,8 @@ def _curves(
         "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
         "The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
-        "compared. The sampling floor is the error of a fresh real sample of the same size as the held-out "
-        "rows: a yardstick and no bound, since a curve can go below. The line of independent columns, which is no "
-        "mechanism: the real rows with every column shuffled by itself."
+        "compared. Fresh real rows, with how many they are: a yardstick and no bound, since a curve can go below. Columns "
+        "shuffled: the real rows with every column shuffled by itself."
     )
 
 

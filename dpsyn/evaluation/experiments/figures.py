@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpsyn.mechanisms.base import Axis
 
 _REFERENCES = {
-    "sampling floor": (GUIDE, "dot"),
+    "fresh real rows": (GUIDE, "dot"),
     "real data": (GUIDE, "solid"),
     "majority class": (GUIDE, "dash"),
     "mean": (GUIDE, "dash"),
@@ -132,9 +132,9 @@ def _draw_panel(
     every = [p.value for p in points] or [1.0]
     shown = [name for name in looks if any(p.label == name for p in points)]
     across = {
-        f"{name} ({short(height, 2)})": (height, *_REFERENCES.get(name, (GUIDE, "longdash")))
+        f"{name} ({short(height, 2)})": (height, *_REFERENCES.get(name.split(",")[0], (GUIDE, "longdash")))
         for name, height in references.items()
-        if (height > 0 or not log) and name not in [label.lower() for label in shown]
+        if height > 0 or not log
     }
     if wish is not None:
         across[f"wanted ({short(wish, 4)})"] = (wish, HERE, "dashdot")

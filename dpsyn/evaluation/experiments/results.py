@@ -31,12 +31,17 @@ _MAIN = "2-way error, mean"
 """The measure that is shown where there is room for one."""
 
 
+_TODAY = {"sampling floor": "fresh real rows", "independent columns": "columns shuffled"}
+"""What earlier versions called what is drawn beside a measure."""
+
+
 def checked_lines(field: str, given: object) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure, as plain mappings; raises ParameterError where it is something else."""
+    """What to draw beside every measure, as plain mappings, by today's names; raises ParameterError where it is something
+    else."""
     why = "numbers by their names, for each measure by its name"
     return {
         checks.text(field, measure, why): {
-            checks.text(field, name, why): checks.instance(field, height, Real, why)
+            _TODAY.get(checks.text(field, name, why), name): checks.instance(field, height, Real, why)
             for name, height in checks.mapping(field, beside, why).items()
         }
         for measure, beside in checks.mapping(field, given, why).items()

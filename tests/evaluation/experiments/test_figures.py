@@ -23,13 +23,13 @@ POINTS = [point("b", 10.0, 0.4), point("b", 0.1, 0.8), point("a<b>", 1.0, 0.5, o
 
 def test_curves_are_ordered_along_the_axis_and_keep_their_colours() -> None:
     figure = draw_curves(
-        {"error": POINTS}, "epsilon", references={"error": {"sampling floor": 0.01}}, wish=0.3, labels=("a<b>", "b")
+        {"error": POINTS}, "epsilon", references={"error": {"fresh real rows, 400": 0.01}}, wish=0.3, labels=("a<b>", "b")
     )
     best, over, curve, *_ = figure.data
     assert [value for value, *_ in curve.customdata] == [0.1, 10.0]
     assert list(best.y) == list(curve.y) == [0.8, 0.4]
     names = [trace.name for trace in figure.data]
-    assert names == ["the best", "a&lt;b&gt; (over budget)", "b", "sampling floor (0.01)", "wanted (0.3)"]
+    assert names == ["the best", "a&lt;b&gt; (over budget)", "b", "fresh real rows, 400 (0.01)", "wanted (0.3)"]
     assert list(curve.error_y.array) == pytest.approx([0.2, 0.2])
     assert list(curve.error_y.arrayminus) == pytest.approx([0.1, 0.1])
     assert figure.layout.xaxis.type == "log"

@@ -227,10 +227,16 @@ def test_reference_lines(baseline: Baseline) -> None:
     alone = baseline.shuffled.mean(2)
     assert alone is not None
     assert alone > baseline.noise_floor.marginals[2].mean
+    n, held_out = baseline.table.n, baseline.noise_floor
+    fresh = baseline.fresh(n).each[2].values()
+    # Tables are those of as many fresh rows as there are; what only the held-out rows tell says how many they are.
     assert lines["2-way error, mean"] == {
-        "sampling floor": baseline.noise_floor.marginals[2].mean,
-        "independent columns": alone,
+        f"fresh real rows, {n:,}": pytest.approx(sum(fresh) / len(fresh)),
+        f"columns shuffled, {n:,}": alone,
     }
+    assert lines["2-way error, largest"] == {f"fresh real rows, {n:,}": max(fresh)}
+    assert lines["range queries, mean error"] == {f"fresh real rows, {held_out.rows:,}": held_out.ranges.mean}
+    assert held_out.rows < n
     held = baseline.holdout
     assert held is not None
     share = float((held.frame["bronc"] == held.frame["bronc"].mode()[0]).mean())
