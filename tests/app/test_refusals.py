@@ -30,3 +30,8 @@ def test_how_many_runs_failed_is_said_at_each_value():
     ]
     table = points_table(summarise(results, "error"), "epsilon")
     assert table[["Runs", "Failed"]].to_numpy().tolist() == [[1, 4]]
+    # All 14 that gave no rows are counted: five at 0.1 and five at 0.2, where no run has a mean, stand in lines of theirs.
+    table = points_table(summarise(results, "error"), "epsilon", results)
+    assert table[["ε", "Runs", "Failed"]].to_numpy().tolist() == [[0.1, 0, 5], [0.2, 0, 5], [0.3, 1, 4]]
+    assert table["Mean"].isna().tolist() == [True, True, False]
+    assert table["Failed"].sum() == sum(result.status != "done" for result in results)

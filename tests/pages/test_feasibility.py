@@ -145,9 +145,9 @@ def test_the_answer_stands_above_the_cards(open_page):
 def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
     app = open_page("feasibility")
     found = {offer.name: offer for offer in offers(app.session_state["dataset"], dpsyn.PrivacySpec(1.0, 1e-5))}
-    error, bound = found["noisy_reweighting"].error
+    noise, bound = found["noisy_reweighting"].noise
     captions = [c.value for c in app.caption]
-    said = f"Likely best on the Generator: noisy reweighting (two-way error {percent(error)} {bound})."
+    said = f"Likely best on the Generator: noisy reweighting (noise on two-way tables {percent(noise)} {bound})."
     assert any(m.value.endswith(f"{said}**") for m in app.markdown)  # and its card does not say it again
     assert not any(text.startswith(("A run:", "A run's")) for text in captions)
     assert any(text.startswith("Generator: one row needs") for text in captions)

@@ -251,7 +251,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
             continue
         points = summarise(results, measure)
         figure = draw_experiment(grid, {measure: points}, references=experiment.references, waiting=waiting)
-        parts += [figure, points_table(points, grid.vary)]
+        parts += [figure, points_table(points, grid.vary, results)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     if experiment.data is not None:
         parts += ["The same from Python:", Code(experiment_script(experiment))]

@@ -214,25 +214,33 @@ def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
     return [(label, ", ".join(places), why) for (label, why), places in found.items()]
 
 
-def points_table(points: list[Point], vary: str) -> pd.DataFrame:
-    """One line per mechanism and value of the setting that varies."""
-    return pd.DataFrame(
-        [
-            {
-                "Mechanism": p.label,
-                axes()[vary].symbol: p.value,
-                "Mean": p.mean,
-                "95 % from": p.low,
-                "to": p.high,
-                "Deviation, noise": p.mechanism_deviation,
-                "Deviation, draw": p.draw_deviation,
-                "Runs": p.runs,
-                "Failed": p.failed,
-                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
-            }
-            for p in points
-        ]
-    )
+def points_table(points: list[Point], vary: str, results: Sequence[CellResult] = ()) -> pd.DataFrame:
+    """One line per mechanism and value of the setting that varies; one with no mean where none of its runs, among the
+    ``results``, gave rows."""
+    symbol, there = axes()[vary].symbol, {(p.label, p.value) for p in points}
+    failed = Counter((r.label, r.value) for r in placed(results) if r.status != "done")
+    none: list[dict[str, object]] = [
+        {"Mechanism": label, symbol: value, "Runs": 0, "Failed": count}
+        for (label, value), count in failed.items()
+        if (label, value) not in there
+    ]
+    lines: list[dict[str, object]] = [
+        {
+            "Mechanism": p.label,
+            symbol: p.value,
+            "Mean": p.mean,
+            "95 % from": p.low,
+            "to": p.high,
+            "Deviation, noise": p.mechanism_deviation,
+            "Deviation, draw": p.draw_deviation,
+            "Runs": p.runs,
+            "Failed": p.failed,
+            "Claimed ε": rounded_up(p.claimed_epsilon, 6),
+        }
+        for p in points
+    ]
+    table = pd.DataFrame(lines + none)
+    return table.sort_values(["Mechanism", symbol], kind="stable", ignore_index=True) if none else table
 
 
 @dataclass(frozen=True)

@@ -371,8 +371,7 @@ def draw_reweighting(
         if d not in tables:
             tables[d] = [row for row in reweighting_table(stats, spec, **shared) if not row.reason]
             curves[d] = smallest_errors(tables[d]).to_dict("records")
-        family = reweighting_setting(stats, spec, **shared).family.name
-        states.append((d, *_at_epsilon(stats, at, tables[d], (family, "laplace", True))))
+        states.append((d, *_at_epsilon(stats, at, tables[d])))
     rows = [curves[d] for d, _, _ in states]
     heres, subtitles = [spot for _, spot, _ in states], [said for _, _, said in states]
     xs, ys = [x for x, _, _ in heres], [y for _, y, _ in heres if y is not None]
@@ -397,20 +396,16 @@ def draw_reweighting(
     return _layers.finish(chart, title, subtitles, legend_labels=list(styles), line_length=longest, sliders=sliders)
 
 
-def _at_epsilon(
-    stats: DatasetStatistics, spec: PrivacySpec, table: Sequence[ReweightingRow], mine: Variant
-) -> tuple[_layers.Spot, str]:
-    """ "You are here", and what is best, at one ε."""
-    by_variant = {row.variant: row for row in table}
-    now = {variant: row.log_error(spec.epsilon) for variant, row in by_variant.items()}
-    best = min((v for v in now if v[2]), key=lambda v: now[v])
-    error = format_log(now[mine], 4, "at_least")
-    text = f"{stats.name}, {by_variant[mine].name}: smallest error {error} at ε = {short(spec.epsilon)}"
-    verdict = "" if now[best] < 0 else " An error of 1 is not informative."
+def _at_epsilon(stats: DatasetStatistics, spec: PrivacySpec, table: Sequence[ReweightingRow]) -> tuple[_layers.Spot, str]:
+    """ "You are here", on the line that is best at one ε, and what it promises there."""
+    best = min((row for row in table if row.variant[2]), key=lambda row: row.log_error(spec.epsilon))
+    now = best.log_error(spec.epsilon)
+    text = f"{stats.name}, {best.name}: smallest error {format_log(now, 4, 'at_least')} at ε = {short(spec.epsilon)}"
+    verdict = "" if now < 0 else " An error of 1 is not informative."
     missing = "" if spec.delta > 0 else " Gaussian noise needs a privacy δ."
-    within, takes = format_log(now[best], 3, "at_least"), format_log(by_variant[best].log_rows(spec.epsilon), 5, "at_least")
+    within, takes = format_log(now, 3, "at_least"), format_log(best.log_rows(spec.epsilon), 5, "at_least")
     subtitle = (
-        f"Best at ε = {short(spec.epsilon)}: {by_variant[best].name}, within {within} of every statistic, with k ≥ {takes} "
+        f"Best at ε = {short(spec.epsilon)}: {best.name}, within {within} of every statistic, with k ≥ {takes} "
         f"rows.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound."
     )
-    return (math.log10(spec.epsilon), now[mine] / LN10, text), subtitle
+    return (math.log10(spec.epsilon), now / LN10, text), subtitle

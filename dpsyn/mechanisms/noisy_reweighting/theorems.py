@@ -256,7 +256,8 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     if smallest < 1 and (within := rounded_up(smallest, 3)) != "1":
         promise = "promise little" if smallest >= NEXT_TO_NOTHING else "promise"
         return Headline(f"± {within}", f"Private. A theorem would {promise}: {likely} every {of} within {within}.", "open")
-    return Headline("no promise", f"Private, but no bound below 1 on the error of a {of}.", "open")
+    with_ = f"{setting.noise.capitalize()} noise and {counted(round(exp_of(setting.log_rows)), 'row')}"
+    return Headline("no promise", f"Private, but with {with_} no bound below 1 on the error of a {of}.", "open")
 
 
 def _privacy(setting: ReweightingSetting) -> str:

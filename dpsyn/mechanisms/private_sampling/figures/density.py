@@ -159,23 +159,30 @@ def density_info(run: SmallRun, floor: float, ceiling: float) -> DensityInfo:
 
 
 def draw_density(info: DensityInfo) -> Any:
-    """An Altair histogram over the box; what touches its ends stands as bars of their own."""
+    """An Altair histogram over the box; what touches its ends stands as bars of their own, within the outermost bins."""
     width = (info.ceiling - info.floor) / _BINS
+    first, last = info.floor + width / 2, info.ceiling - width / 2
     rows = [
-        {"low": low, "high": high, "share": share, "where": INSIDE, "range": f"{short(low, 3)} to {short(high, 3)}"}
+        {
+            "low": max(low, first),
+            "high": min(high, last),
+            "share": share,
+            "where": INSIDE,
+            "range": f"{short(low, 3)} to {short(high, 3)}",
+        }
         for low, high, share in zip(info.edges, info.edges[1:], info.shares, strict=False)
         if share > 0
     ]
     ends = (
-        (AT_FLOOR, info.floor, info.floor - width, info.at_floor),
-        (AT_CEILING, info.ceiling, info.ceiling, info.at_ceiling),
+        (AT_FLOOR, info.floor, (info.floor, first), info.at_floor),
+        (AT_CEILING, info.ceiling, (last, info.ceiling), info.at_ceiling),
     )
-    for where, edge, low, share in ends:
-        rows.append({"low": low, "high": low + width, "share": share, "where": where, "range": short(edge, 4)})
+    for where, edge, (low, high), share in ends:
+        rows.append({"low": low, "high": high, "share": share, "where": where, "range": short(edge, 4)})
     for row in rows:
         row["text"] = f"{row['share']:.2%}"
-        row["from"], row["to"] = row["low"] + 0.06 * width, row["high"] - 0.06 * width  # type: ignore[operator]
-    x_domain = (info.floor - 2.2 * width, info.ceiling + 2.2 * width)
+        row["from"], row["to"] = row["low"] + 0.04 * width, row["high"] - 0.04 * width  # type: ignore[operator]
+    x_domain = (info.floor - 1.2 * width, info.ceiling + 1.2 * width)
     top = max([*info.shares, info.at_floor, info.at_ceiling]) * 1.18
     labels = list(_COLOURS)
     y_scale = _layers.scale((0.0, top))

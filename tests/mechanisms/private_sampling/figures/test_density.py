@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -47,7 +49,16 @@ def test_every_point_is_counted_once(request: pytest.FixtureRequest, which: str,
     assert density.ratio.min() >= box[0]
     assert density.ratio.max() <= box[1]
     assert run.space.weights @ density.ratio == pytest.approx(1.0)
-    assert draw_density(info).to_dict()["title"]["subtitle"]
+    drawn = draw_density(info).to_dict()
+    assert drawn["title"]["subtitle"]
+    bars = sorted(
+        (row for rows in drawn["datasets"].values() for row in rows if "share" in row), key=lambda row: row["from"]
+    )
+    assert sum(row["share"] for row in bars) == pytest.approx(1.0)
+    # All lie in the box, which their axis goes beyond, and none covers another.
+    assert box[0] <= bars[0]["from"] < bars[-1]["to"] <= box[1]
+    assert all(one["from"] < one["to"] < other["from"] for one, other in pairwise(bars))
+    assert (bars[0]["where"], bars[-1]["where"]) == ("at the floor", "at the ceiling")
 
 
 def test_a_degenerate_box_says_so(bits: SmallRun) -> None:
