@@ -1,4 +1,4 @@
-"""How objects show themselves: one line a column, curve or claim, wrapped, in a terminal and in a notebook, with a badge."""
+"""How objects show themselves: one line per column, curve or claim, in a terminal and in a notebook, with a badge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dpsyn import escape
 
-PRIVATE = "reads private data: for teaching"
+PRIVATE = "reads private data: not for publication"
 RELEASED = "private release"
 PUBLIC = "public facts only"
 """Badges: what may be published of what is shown."""

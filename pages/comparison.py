@@ -11,9 +11,7 @@ from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
 
-_NOT_IN_PLACE = (
-    "An experiment runs many times on rows in memory, and these are counted where they lie: open some of them as a file."
-)
+_NOT_IN_PLACE = "An experiment runs many times on rows in memory, and these are read in place: open some of them as a file."
 st.title("Comparison", anchor=False)
 current = widgets.dataset_bar()
 releases = state.comparable()

@@ -21,7 +21,7 @@ def take_sample() -> None:
         visit.use_sample(chosen)
 
 
-road.head("Data", "Data")
+road.head("Data")
 # Nobody chose what stands in the place of a table that is lost.
 st.session_state[visit.SAMPLE_KEY] = None if visit.OWN_LOST in st.session_state else visit.dataset().sample
 widgets.watch_job()
@@ -55,15 +55,12 @@ if advice is not None:
     st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
     lines = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
-    cost = (
-        "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
-        "columns, so costs add up to 200 %. "
-    )
-    st.caption(f"{cost if len(current.table.domain) > 1 else ''}{editor.WHEN}.")
+    cost = "Cost: a column's share of all cells of tables of two columns. " if len(current.table.domain) > 1 else ""
+    st.caption(f"{cost}{editor.WHEN}.")
     first, second = st.columns(2, gap="large")
     options = list(current.classes)
     target = first.selectbox(
-        "Column to predict, and the class of DP-CDA",
+        "Column to predict",
         options,
         index=options.index(current.target) if current.target in options else None,
         key=f"roles_target_{current.revision}",
@@ -83,7 +80,7 @@ if (place := editor.applied()) is not None:
 learn, test = current.parts
 said = f"Mechanisms see {counted(learn.n, 'row')}; {test.n if test else 0:,} are held out."
 if not current.in_memory:
-    said = f"Counted where they lie: mechanisms see all {learn.n:,} rows. What needs rows has some that the engine draws."
+    said = f"Read in place: mechanisms see all {learn.n:,} rows. What needs rows has some that the engine draws."
 st.caption(" ".join(filter(None, [said, columns.not_classes(current)])))
 with st.expander("Rows and statistics, for you and not for publication", icon=":material/lock_open:"):
     statistics = current.table.statistics(two_valued_as_bit=current.two_valued_as_bit)

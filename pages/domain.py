@@ -7,16 +7,20 @@ from dpsyn.data.editing import READ_OFF, SOURCES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.notation import counted
 
-road.head("Domain", "Domain")
+road.head("Domain")
 current = widgets.dataset_bar()
 widgets.watch_job()
 visit.offer(lambda: code.data(current))
-st.markdown(
-    "Categories, bounds and units become public. Where something was read off the rows, put what is known **without looking "
-    "at them**: a largest value is somebody's value. Then say where you know it from."
-)
+described = current.table.domain.attributes
+said = "Categories, bounds and units become public."
+if not current.table.domain.is_public:
+    said += (
+        " Replace what was read off the rows by what you know **without looking at them**: a largest value is somebody's "
+        "value. Then say where you know it from."
+    )
+st.markdown(said)
 with st.form(f"domain_{current.revision}", border=False):
-    open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)
+    open_ones = sum(not attribute.public for attribute in described)
     source = READ_OFF
     if open_ones:
         source = st.segmented_control(
@@ -27,12 +31,14 @@ with st.form(f"domain_{current.revision}", border=False):
             required=True,
             key=f"source_{current.revision}",
         )
-    dates = ["keep"] if any(attribute.kind == "date" for attribute in current.table.domain.attributes) else []
-    order = ("column", "kind", "categories", "lower", "upper", "unit", *dates, "missing", "source", "bins")
+    binned = any(attribute.is_binned for attribute in described)  # a column that becomes one is shown before it counts
+    bounds, bins = (("lower", "upper", "unit"), ("bins",)) if binned else ((), ())
+    dates = ["keep"] if any(attribute.kind == "date" for attribute in described) else []
+    order = ("column", "kind", "categories", *bounds, *dates, "missing", "source", *bins)
     lines = editor.lines(current, "lines", order)
     warned = columns.doubts_on(current, lines["column"])
     if warned:
-        st.warning(warned, icon=":material/warning:")
+        st.warning(f"{warned} If it is right as it is, press Next.", icon=":material/warning:")
     with st.container(horizontal=True, vertical_alignment="center"):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app.explorer import choose, sections
+from dpsyn.domain import NOT_YET_TRUE
 from dpsyn.errors import ParameterError
 from dpsyn.kit import visit, widgets
 
@@ -14,12 +15,12 @@ every = sections()
 section = widgets.view_of(every, "f_section", "Section")
 explorer = choose(section)
 if explorer.private:
-    warning = escape.markdown(explorer.focus.domain_warning)
     with st.container(horizontal=True, vertical_alignment="center"):
-        said = f" :material/warning: {warning}" if warning else ""
+        warning = explorer.focus.domain_warning.removeprefix(f"{NOT_YET_TRUE}: t")
+        said = f" :material/warning: T{escape.markdown(warning)}" if warning else ""
         st.caption(f"Private rows, not for publication: see Export.{said}", width="content")
         if warning:
-            st.page_link("domain.py", label="Confirm it on the page Domain", icon=":material/fact_check:")
+            widgets.confirm_link()
 visit.offer(None)
 try:
     every[section](explorer)

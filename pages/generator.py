@@ -23,7 +23,7 @@ from dpsyn.privacy.spec import PrivacySpec
 releases = state.made()
 comparable = state.comparable()
 newest = next((made for made in comparable if made.number == st.session_state.get("newest")), None)
-road.head("Generator", "Mechanism" if newest is None else "Rows")
+road.head("Generator")
 current = widgets.dataset_bar()
 learn = current.parts[0]
 
@@ -48,7 +48,7 @@ def chosen(best: str) -> str:
 
 @visit.fragment
 def settings() -> None:
-    """The budget, one line a mechanism, the guarantee that follows, and the run."""
+    """The budget, one line per mechanism, the guarantee that follows, and the run."""
     first = st.columns([2, 2, 1], gap="medium")
     with first[0]:
         epsilon = widgets.epsilon_slider(why=widgets.AFTERWARDS)

@@ -10,7 +10,7 @@ with st.container(key="start", gap="small"):
     st.html(start.control())
     show_chart(start.draw(), key="start_picture")
     st.caption(
-        "Columns stand in the same order. Blue: two occur together. Orange: they avoid each other. "
+        "Blue: occur together. Orange: rarely do. Grey: neither. Columns stand in the same order. "
         f"{start.document()['rows']:,} made-up patients; ε limits what the right picture shows of any one."
     )
     with st.container(horizontal=True, horizontal_alignment="center"):

@@ -20,7 +20,7 @@ from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
 
 _SHOWN_NOTES = 20
-_FEW_COLUMNS, _MOST_OF_THE_CELLS, _FAR_MORE = 4, 0.6, 1.5
+_FEW_COLUMNS, _MOST_OF_THE_CELLS, _FAR_MORE = 4, 0.3, 1.5
 _MOST_ALIKE = 3
 
 
@@ -40,8 +40,8 @@ def costly(domain: Domain) -> str | None:
         "fewer bins on the page Domain" if most.is_binned else "fewer values in the file (the first digits of a code, say)"
     )
     return (
-        f"**{escape.markdown(most.name)}** is in {percent(shares.max())} of all cells of tables of two columns. Leave it "
-        f"out, or give it {fewer}: all the others then get less noise."
+        f"**{escape.markdown(most.name)}** makes up {percent(shares.max())} of the cost. Leave it out, or give it "
+        f"{fewer}: all the others then get less noise."
     )
 
 

@@ -27,7 +27,8 @@ _CONFIG: Mapping[str, Any] = {
         options=list(KINDS),
         required=True,
         width="small",
-        help="truth: two truth values, one bit; numeric and date: bounds",
+        help="yes/no: two truth values, one bit; numeric and date: bounds",
+        format_func=lambda kind: "yes/no" if kind == "truth" else str(kind),
     ),
     "values": st.column_config.NumberColumn(
         "Values or bins", width="small", help="Categories, or bins of a number or date."

@@ -38,7 +38,7 @@ def opener() -> None:
         return
     connections = named_connections()
     with st.form("source_form", border=False):
-        label = "Or a path on this machine, to be counted where it lies: a Parquet file, a folder of them, a large CSV"
+        label = "Or a path on this machine, read in place: a Parquet file, a folder of them, a large CSV"
         path = st.text_input(label, key="source_path", placeholder="/data/people").strip()
         chosen = (
             st.selectbox("Or a table of your secrets", list(connections), None, key="source_name") if connections else None

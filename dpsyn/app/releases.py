@@ -107,7 +107,7 @@ def as_shown(attribute: Attribute) -> Any:
 def csv_guard() -> None:
     """Whether text in a CSV is guarded against spreadsheets: one switch for all releases."""
     st.toggle(
-        "Guard the CSV against spreadsheets",
+        "Safe to open in Excel",
         True,
         key="csv_guard",
         bind="query-params",
@@ -132,8 +132,8 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
     _rows(made)
     if report is not None:
         st.caption(
-            "The score card reads private rows: it is for you. It cannot tell whether a single row makes sense: read some."
-            + (" Publish the rows and their record only." if release.guarantee.status == "proven" else "")
+            ("Publish the rows and the record, not this card. " if release.guarantee.status == "proven" else "")
+            + "Read some rows: the score card cannot tell whether a row makes sense."
         )
     with st.expander("What is guaranteed", icon=":material/verified_user:", key=f"guaranteed_{made.number}"):
         widgets.guarantee_card(release.guarantee, before=False)

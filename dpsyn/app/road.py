@@ -27,7 +27,8 @@ from dpsyn.notation import counted, duration, percent, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
-STEPS = ("Data", "Domain", "Mechanism", "Rows")
+STEPS = {"Data": "data.py", "Domain": "domain.py", "Generator": "generator.py"}
+"""The pages of the road, by their titles."""
 _LOST, _SHORT_WAIT = 0.5, 15.0
 _MORE = 1.1
 _QUICK_DEGREES = (1, 2)
@@ -42,12 +43,22 @@ _COLORS: dict[str, Literal["green", "orange", "red", "gray"]] = {
 _NOT_RUN = "not_run"
 
 
-def head(heading: str, at: str) -> None:
-    """The title of a page on the road, and which of the four steps it is."""
-    shown = [f"**:primary[{i} {name}]**" if name == at else f"{i} {name}" for i, name in enumerate(STEPS, start=1)]
+def head(at: str) -> None:
+    """The title of a page on the road, and which of its steps it is; the steps before it are links."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.title(heading, anchor=False, width="content")
-        st.markdown(" :gray[→] ".join(shown), width="content")
+        st.title(at, anchor=False, width="content")
+        with st.container(horizontal=True, vertical_alignment="center", width="content", gap="xsmall", key="road"):
+            before = True
+            for i, (name, page) in enumerate(STEPS.items(), start=1):
+                if name == at:
+                    before = False
+                    st.markdown(f"**:primary[{i} {name}]**", width="content")
+                elif before:
+                    st.page_link(page, label=f"{i} {name}", width="content")
+                else:
+                    st.markdown(f"{i} {name}", width="content")
+                if i < len(STEPS):
+                    st.markdown(":gray[→]", width="content")
 
 
 @dataclass(frozen=True)
@@ -160,9 +171,9 @@ def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
 
 
 def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
-    """A line a mechanism: privacy, noise on tables, time."""
-    way = found[0].way if found else Offer.way
-    lines = [f"| | privacy | noise on {way} tables, settings as they come | time |", "|---|---|---|---|"]
+    """A line per mechanism: privacy, noise on tables, time."""
+    columns = "one column" if found and found[0].way == "one-way" else "two columns"
+    lines = [f"| | privacy | noise on tables of {columns} | time |", "|---|---|---|---|"]
     for offer in found:
         name = title(offer.name)
         if offer.name == best and not offer.refused and offer.noise is not None:
@@ -213,7 +224,6 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
         then = noise(calibrated(mechanism.config, spec, learn))
     if then is None or percent(then[0], 3) == percent(now[0], 3):
         return ""
-    columns = "two columns" if len(learn.domain) > 1 else "one column"
     return (
         f"Noise on tables of {columns} is {percent(now[0], 3)} {now[1]}; a tenth more of ε would make it "
         f"{percent(then[0], 3)}."

@@ -47,7 +47,8 @@ def epsilons() -> list[float]:
 def sentences() -> list[str]:
     """The sentence for each ε: by how much a table of two columns is off on average (total variation)."""
     return [
-        f"At ε = {made['epsilon']:.2g}, a table of two columns is off by {percent(made['error'])} of the rows."
+        f"At ε = {made['epsilon']:.2g} (the privacy budget), "
+        f"a table of two columns is off by {percent(made['error'])} of the rows."
         for made in document()["made"]
     ]
 

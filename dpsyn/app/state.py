@@ -320,7 +320,7 @@ def runs_elsewhere(experiment: Experiment) -> bool:
 
 
 def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatistics] = ()) -> str:
-    """What publishing all these releases and private statistics together would cost, one sentence a dataset."""
+    """What publishing all these releases and private statistics together would cost, one sentence per dataset."""
     sentences = []
     groups = _of_the_same_rows(releases, dict.fromkeys([*(m.dataset for m in releases), *(found.name for found in drawn)]))
     for names in groups:
@@ -346,7 +346,7 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
         elif math.isinf(epsilon):
             total = "everything, as their ε add up beyond all numbers"
         else:
-            total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
+            total = f"ε = {rounded_up(epsilon, 4)}" + (f", δ = {rounded_up(delta, 3)}" if delta else "")
             total += f" under {BETWEEN[neighbouring]}"
         kinds = [
             f"the one {one}" if len(some) == 1 else f"the {len(some)} {more}"
@@ -361,7 +361,8 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
             sentences.append("under adding or removing one row, those made for replacing one promise nothing")
     if len(groups) > 1:
         sentences.append("where these are of the same people, they add up, too")
-    return "Privacy adds up over what is published: " + "; ".join(sentences) + "."
+    lead = "Privacy adds up over what is published" if len(releases) + len(drawn) > 1 else "Published"
+    return f"{lead}: {'; '.join(sentences)}."
 
 
 def _of_the_same_rows(releases: Sequence[MadeRelease], names: Iterable[str]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""A domain as a table that somebody edits: one line a column; and back, with what only the rows can say."""
+"""A domain as a table that somebody edits: one line per column; and back, with what only the rows can say."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 READ_OFF = "read off these rows"
 _FEW_CATEGORIES = 20
 """Up to so many, a list of them may well be public, however few the rows."""
-SOURCES = ("code book", "law of nature", READ_OFF)
+SOURCES = ("code book", "definition", READ_OFF)
 """Where the categories, bounds and unit of a column are known from; all but the last without looking at the data."""
 
 
 def cell_shares(domain: Domain) -> npt.NDArray[np.float64]:
-    """Of all cells of all tables of two columns, the share of those tables that a column is in: what it costs, since every
-    cell gets noise. Shape (columns,)."""
+    """Of all cells of all tables of two columns, the share of each column, where the two of a table have half of its cells
+    each: what it costs, since every cell gets noise. Shape (columns,); adds up to 1."""
     sizes = np.asarray(domain.shape, dtype=float)
     cells = sizes * (sizes.sum() - sizes)
-    shares: npt.NDArray[np.float64] = 2 * cells / max(1.0, cells.sum())
+    shares: npt.NDArray[np.float64] = cells / max(1.0, cells.sum())
     return shares
 
 

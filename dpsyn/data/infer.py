@@ -309,10 +309,8 @@ def _code_for_missing(name: str, numbers: npt.NDArray[Any], kind: Literal["numbe
         first, last = float(others.min()), float(others.max())
         negative = kind == "numbers" and end < 0 <= first
         if (negative or max(first - end, end - last) > last - first) and code.fullmatch(written(end)):
-            said = (
-                f"{written(end)} lies far from all other {kind}, as codes for missing values do. If it is one, empty those"
-            )
-            return (f"Column {quoted(name)}: {said} cells in the data: otherwise {kind} in between come out.",)
+            said = f"{written(end)} lies far from all other {kind}, as codes for missing values do"
+            return (f"Column {quoted(name)}: {said}. If it is one, empty those cells in the data.",)
     return ()
 
 

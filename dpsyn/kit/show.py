@@ -157,6 +157,7 @@ _RULES = """
 /* Tables of a document are as wide as the page: names of code in them are broken. */
 .st-key-document td code {overflow-wrap: anywhere; white-space: normal}
 .st-key-document td {min-width: 7rem}
+.st-key-road a p {font-size: 1rem; text-decoration: underline}
 
 /* The ends of a slider are named right below it, in place of its smallest and largest value. */
 [class*='st-key-ends_'] [data-testid='stSliderTickBar'] {display: none}

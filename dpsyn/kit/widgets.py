@@ -24,7 +24,7 @@ from dpsyn.errors import DpsynError, InputError
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
 from dpsyn.notation import counted, duration, readable, short, superscript
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec
 
 T = TypeVar("T")
 _FETCHED = 20.0
@@ -191,12 +191,12 @@ def seed_control(key: str, what: str = "Draw again") -> int:
 
 
 def badge(reads: bool | Literal["release"]) -> None:
-    """What the panel beside it shows: True if it reads the private rows, and so is for teaching only; False if it follows
+    """What the panel beside it shows: True if it reads the private rows, and so is not for publication; False if it follows
     from public facts; "release" if it shows a private release, which may be published under its guarantee."""
     if reads == "release":
         st.badge("Private release", icon=":material/verified_user:", color="blue")
     elif reads:
-        st.badge("Reads private data: for teaching", icon=":material/lock_open:", color="orange")
+        st.badge("Reads private data: not for publication", icon=":material/lock_open:", color="orange")
     else:
         st.badge("Public facts only", icon=":material/public:", color="green")
 
@@ -262,8 +262,17 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     tense = "The release will be" if before else "The release is"
     icon = ":material/verified_user:" if sound else ":material/gpp_maybe:"
     show(f"**{title}.** {tense} **{said(guarantee.claim)}**.", icon=icon)
+    if guarantee.unconfirmed and before:
+        confirm_link()
     with st.expander("Source and assumptions"):
-        st.markdown("\n".join([f"{said(guarantee.source)}.", "", *[f"- {said(a)}" for a in guarantee.assumptions]]))
+        # Of a domain that waits to be confirmed it is said already, and that it was known is not true.
+        assumed = [a for a in guarantee.assumptions if not (guarantee.unconfirmed and a == PUBLIC_DOMAIN_ASSUMPTION)]
+        st.markdown("\n".join([f"{said(guarantee.source)}.", "", *[f"- {said(a)}" for a in assumed]]))
+
+
+def confirm_link() -> None:
+    """The way to where a domain is confirmed as public."""
+    st.page_link("domain.py", label="Confirm it on the page Domain", icon=":material/fact_check:")
 
 
 def facts(values: Mapping[str, str]) -> None:

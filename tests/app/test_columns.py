@@ -19,7 +19,7 @@ from tests.data.test_editing import CSV, edit
 def test_stated_bounds_that_are_those_of_the_rows_are_named(monkeypatch):
     full = read_table(CSV, name="people.csv")
     monkeypatch.setattr(visit, "next_number", lambda counter: 1)
-    lines = edit(full, "age", source="law of nature", lower="18", upper="75")
+    lines = edit(full, "age", source="definition", lower="18", upper="75")
     lines.loc[lines["column"].isin(["born", "score", "ill"]), "source"] = "code book"
     lines.loc[lines["column"] == "score", ["lower", "upper"]] = "0", "10"
     lines.loc[lines["column"] == "born", "upper"] = (

@@ -101,7 +101,7 @@ def test_costs_are_added_up_with_statistics_and_rounded_up() -> None:
     drawn = [private_statistics(asia().table, dpsyn.PrivacySpec(0.5))]
     found = sections(report_bytes(asia(), [made()], None, [], (), drawn))
     _, total = found["What publishing all of it would cost"]
-    assert "the one release and the one draw of statistics of asia together cost (1.735, 1.24 × 10⁻⁵)" in total
+    assert "the one release and the one draw of statistics of asia together cost ε = 1.735, δ = 1.24 × 10⁻⁵" in total
     _, release = found[made().label]
     for number in ("1.235", "1.235 × 10⁻⁵"):
         assert number in release.replace("\N{NO-BREAK SPACE}", " ")

@@ -129,13 +129,14 @@ def test_a_column_costs_its_share_of_the_cells_of_all_tables_of_two() -> None:
     ]
     domain = Domain.of(attributes)
     cells = {pair: sizes[pair[0]] * sizes[pair[1]] for pair in combinations(range(4), 2)}
-    expected = [sum(count for pair, count in cells.items() if j in pair) / sum(cells.values()) for j in range(4)]
+    expected = [sum(count / 2 for pair, count in cells.items() if j in pair) / sum(cells.values()) for j in range(4)]
     assert cell_shares(domain) == pytest.approx(expected)
-    assert cell_shares(domain).sum() == pytest.approx(2)  # every table has two columns
+    assert cell_shares(domain).sum() == pytest.approx(1)
+    assert cell_shares(Domain.of(attributes[:2])) == pytest.approx([0.5, 0.5])  # one table, half of it each
     assert cell_shares(Domain.of(attributes[:1])) == pytest.approx([0])
     lines = editor_lines(dpsyn.load_sample("asia"), dpsyn.load_sample("asia").domain.project(["smoke", "lung"]))
     assert lines.set_index("column")["cost"].to_dict() == {
-        name: 100.0 if name in ("smoke", "lung") else 0.0 for name in dpsyn.load_sample("asia").domain.names
+        name: 50.0 if name in ("smoke", "lung") else 0.0 for name in dpsyn.load_sample("asia").domain.names
     }
 
 
@@ -175,18 +176,18 @@ def test_where_a_column_is_known_from_survives_later_edits() -> None:
     current = applied(table(3))
     assert sources(current) == dict.fromkeys(("c0", "c1", "c2"), READ_OFF)
     assert not current.table.domain.is_public
-    current = applied(current, c0=("source", "law of nature"))
+    current = applied(current, c0=("source", "definition"))
     assert [attribute.public for attribute in current.table.domain.attributes] == [True, False, False]
     current = applied(current, source="code book")
-    assert sources(current) == {"c0": "law of nature", "c1": "code book", "c2": "code book"}
+    assert sources(current) == {"c0": "definition", "c1": "code book", "c2": "code book"}
     assert current.table.domain.is_public
     before = current.revision
     current = applied(current)
-    assert (current.revision, sources(current)["c0"]) == (before, "law of nature")
+    assert (current.revision, sources(current)["c0"]) == (before, "definition")
     current = applied(current, c1=("use", False))
     assert "c1" not in current.table.domain
     current = applied(current, c1=("use", True))
-    assert sources(current)["c0"] == "law of nature"
+    assert sources(current)["c0"] == "definition"
     current = applied(current, c0=("source", READ_OFF))
     assert not current.table.domain["c0"].public
 
@@ -232,7 +233,7 @@ def test_the_source_of_a_bundled_column_is_public_from_the_start() -> None:
 
 
 def test_a_share_link_keeps_what_is_read_off_these_rows_and_what_is_public() -> None:
-    current = applied(ASIA, smoke=("source", READ_OFF), xray=("use", False), lung=("source", "law of nature"))
+    current = applied(ASIA, smoke=("source", READ_OFF), xray=("use", False), lung=("source", "definition"))
     again, refused = share.restored(share.described(current))
     assert again is not None
     assert refused == []
@@ -286,7 +287,7 @@ def test_one_column_is_judged_by_its_own_noise(epsilon: float, monkeypatch: pyte
     text = said_of(list(found.values()), best_of(list(found.values())), monkeypatch)
     assert ("recommended" in text, "best that is known" in text) == (epsilon > 1, epsilon < 1)
     assert ("noise may drown most counts" in text) == ("more rows or a larger ε would help" in text) == (epsilon < 1)
-    assert "noise on one-way tables" in text
+    assert "noise on tables of one column" in text
     assert "two-way" not in text
 
 

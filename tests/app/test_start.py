@@ -43,7 +43,7 @@ def test_slider_runs_from_a_tenth_to_ten_and_says_the_error() -> None:
     assert (start.epsilons()[0], start.epsilons()[-1]) == (0.1, 10)
     assert start.USUAL in start.epsilons()
     for made, sentence in zip(start.document()["made"], start.sentences(), strict=True):
-        assert f"At ε = {made['epsilon']:.2g}, " in sentence
+        assert f"At ε = {made['epsilon']:.2g} (the privacy budget), " in sentence
         said = float(sentence.split("off by ")[1].split("\N{NO-BREAK SPACE}%")[0])
         assert said == pytest.approx(100 * made["error"], rel=0.06)
     assert start.sentences()[10] in start.control()

@@ -25,24 +25,27 @@ def release(guarantee: Guarantee, name: str, mark: str = "") -> Any:
 
 def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
     releases = [release(each, name) for each in claims]
-    return total_claim(releases, drawn).removeprefix("Privacy adds up over what is published: ")
+    lead = "Privacy adds up over what is published: " if len(releases) + len(drawn) > 1 else "Published: "
+    said = total_claim(releases, drawn)
+    assert said.startswith(lead)
+    return said.removeprefix(lead)
 
 
 @pytest.mark.parametrize(
     ("claims", "said"),
     [
-        ([claim()], "the one release of asia costs 1 under replacing one row."),
-        ([claim(0.12341)], "the one release of asia costs 0.1235 under replacing one row."),
-        ([claim(0.12341, 1.0004e-5)], "the one release of asia costs (0.1235, 1.01e-05) under replacing one row."),
-        ([claim(0.1), claim(0.2)], "the 2 releases of asia together cost 0.3 under replacing one row."),
+        ([claim()], "the one release of asia costs ε = 1 under replacing one row."),
+        ([claim(0.12341)], "the one release of asia costs ε = 0.1235 under replacing one row."),
+        ([claim(0.12341, 1.0004e-5)], "the one release of asia costs ε = 0.1235, δ = 1.01e-05 under replacing one row."),
+        ([claim(0.1), claim(0.2)], "the 2 releases of asia together cost ε = 0.3 under replacing one row."),
         (
             [claim(1, 1e-5, "add_remove"), claim(2, 1e-5, "add_remove")],
-            "the 2 releases of asia together cost (3, 2e-05) under adding or removing one row.",
+            "the 2 releases of asia together cost ε = 3, δ = 2e-05 under adding or removing one row.",
         ),
         (
             [claim(), claim(neighbouring="add_remove")],
-            "the 2 releases of asia together cost 3 under replacing one row; under adding or removing one row, those made "
-            "for replacing one promise nothing.",
+            "the 2 releases of asia together cost ε = 3 under replacing one row; under adding or removing one row, those "
+            "made for replacing one promise nothing.",
         ),
         (
             [claim(1, 0.5), claim(1, 0.5), claim(neighbouring="add_remove")],
@@ -55,7 +58,7 @@ def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
         (
             [claim(), claim(status="demonstration")],
             "asia: what was made as published, or with a seed, has no guarantee; publishing it costs everything; "
-            "the one release of asia costs 1 under replacing one row.",
+            "the one release of asia costs ε = 1 under replacing one row.",
         ),
     ],
 )
@@ -88,7 +91,7 @@ def test_what_a_total_rests_on_is_said_of_every_combination(many: int) -> None:
         ]
         found = set().union(*(RESTS_ON[kind] for kind in kinds))
         conditions = [condition for condition in (EXACT, STATED, CONFIRMED, PROVEN) if condition in found]
-        said = ", ".join([f" {many} under replacing one row", *conditions])
+        said = ", ".join([f" ε = {many} under replacing one row", *conditions])
         assert total(*claims).endswith(f"{said}."), kinds
         drawn = [SimpleNamespace(name="asia", guarantee=each) for each in claims[1:]]
         assert total(claims[0], drawn=drawn).endswith(f"{said}."), kinds
@@ -101,10 +104,10 @@ def test_what_a_total_rests_on_is_said_of_every_combination(many: int) -> None:
 def test_private_statistics_add_to_it() -> None:
     drawn = [SimpleNamespace(name="asia", guarantee=claim(0.1))] * 3
     said = total(claim(), drawn=drawn)
-    assert said == "the one release and the 3 draws of statistics of asia together cost 1.3 under replacing one row."
+    assert said == "the one release and the 3 draws of statistics of asia together cost ε = 1.3 under replacing one row."
     assert total(claim(), drawn=drawn, name="other") == (
-        "the one release of other costs 1 under replacing one row; "
-        "the 3 draws of statistics of asia together cost 0.3 under replacing one row; "
+        "the one release of other costs ε = 1 under replacing one row; "
+        "the 3 draws of statistics of asia together cost ε = 0.3 under replacing one row; "
         "where these are of the same people, they add up, too."
     )
 
@@ -122,17 +125,21 @@ def test_the_same_rows_under_another_name_are_of_the_same_people(salts: tuple[st
     drawn: Any = [SimpleNamespace(name="c.csv", guarantee=claim(0.5))]
     assert total_claim(found, drawn) == (
         "Privacy adds up over what is published: the 4 releases and the one draw of statistics of clean and clean (1) and "
-        "c.csv, which share rows, together cost 53.5 under replacing one row; "
-        "the 2 releases of asia together cost 10 under replacing one row; "
-        "the one release of d costs 64 under replacing one row; where these are of the same people, they add up, too."
+        "c.csv, which share rows, together cost ε = 53.5 under replacing one row; "
+        "the 2 releases of asia together cost ε = 10 under replacing one row; "
+        "the one release of d costs ε = 64 under replacing one row; where these are of the same people, they add up, too."
     )
 
 
 @pytest.mark.parametrize("many", [2, 9, 10, 11, 19, 20, 21, 49, 50, 51, 99, 100, 101, 1_000])
 def test_all_of_them_are_added_up_however_many_there_are(many: int) -> None:
-    assert total(*[claim(0.5)] * many) == f"the {many} releases of asia together cost {many / 2:g} under replacing one row."
+    assert (
+        total(*[claim(0.5)] * many) == f"the {many} releases of asia together cost ε = {many / 2:g} under replacing one row."
+    )
     drawn = [SimpleNamespace(name="asia", guarantee=claim(0.5))] * many
-    both = f"the {many} releases and the {many} draws of statistics of asia together cost {many} under replacing one row."
+    both = (
+        f"the {many} releases and the {many} draws of statistics of asia together cost ε = {many} under replacing one row."
+    )
     assert total(*[claim(0.5)] * many, drawn=drawn) == both
 
 

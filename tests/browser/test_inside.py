@@ -18,7 +18,7 @@ def test_lambda_follows_the_slider_in_place(page: Page, app_url: str) -> None:
     page.get_by_text("Why λ").click(timeout=RUN)
     proof = page.get_by_text(re.compile(r"^λ = 0\.\d{4}, and this is the proof"))
     expect(proof).to_be_visible(timeout=RUN)
-    expect(page.get_by_text("Reads private data: for teaching").first).to_be_visible()
+    expect(page.get_by_text("Reads private data: not for publication").first).to_be_visible()
     settled(page)
     before = proof.inner_text()
     page.evaluate("window.__heading = document.querySelector('h1')")

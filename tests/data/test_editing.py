@@ -125,7 +125,7 @@ def test_bounds_bins_and_public_are_taken(full):
 
 
 @pytest.mark.parametrize(
-    ("source", "public"), [("code book", True), ("law of nature", True), (READ_OFF, False), ("", False), (None, False)]
+    ("source", "public"), [("code book", True), ("definition", True), (READ_OFF, False), ("", False), (None, False)]
 )
 def test_what_is_public_is_known_from_elsewhere(full, source, public):
     for changes in ({}, {"kind": "categorical", "categories": [str(age) for age in sorted(full.different("age"))]}):

@@ -96,7 +96,7 @@ def test_no_green_privacy_before_the_domain_is_confirmed(open_page, confirmed):
     said = [m.value for m in app.markdown] + [c.value for c in app.caption]
     green = sum(text.startswith(("Private,", "Private:", "Private.", "Private with", "Private if")) for text in said)
     waits = sum(text.startswith("Once the domain is confirmed, this is private") for text in said)
-    caveats = sum("the domain of who, ill was inferred" in text for text in said)
+    caveats = sum("The domain of who, ill was inferred" in text for text in said)
     assert (green > 0, waits > 0, caveats) == ((True, False, 0) if confirmed else (False, True, 1))
 
 

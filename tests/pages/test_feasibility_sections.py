@@ -63,7 +63,7 @@ def test_statistics_for_publication_are_not_called_those_for_teaching(open_page)
     app.file_uploader(key="upload").upload("people.csv", b"who,ill\n" + b"ann,yes\nbob,no\n" * 100, "text/csv").run()
     app = section(app.switch_page("feasibility.py").run(), "Export")
     assert "Statistics that may be published once the domain is confirmed" in [h.value for h in app.header]
-    assert not any("for teaching" in m.value for m in app.markdown)
+    assert not any("Reads private data" in m.value for m in app.markdown)
 
 
 def test_rows_that_are_held_out_are_named(open_page):

@@ -86,6 +86,12 @@ def test_an_inferred_domain_is_marked(open_page):
     app = app.switch_page("generator.py").run()
     (before,) = [m for m in messages(app) if "The release will be" in m]
     assert "only once the domain is confirmed" in before
+    links = {link.proto.label: link.proto.page for link in app.get("page_link")}
+    assert links["Confirm it on the page Domain"] == "domain"
+    assert (links["1 Data"], links["2 Domain"]) == ("data", "domain")  # the road behind
+    (assumed,) = [m.value for m in app.markdown if "NOT YET TRUE" in m.value]
+    assert "nobody confirmed it as public" in assumed
+    assert "was known without looking" not in assumed
     assert not app.success
 
 
@@ -127,16 +133,16 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     assert list(first) == ["Error of tables", "Prediction"]
     assert any("1,296 fresh real rows by about" in c.value for c in app.caption)
     assert any(re.search(r"guessing[^.]* 0\.\d", c.value) for c in app.caption)
-    assert any("**:primary[4 Rows]**" in m.value for m in app.markdown)
-    assert any("The score card reads private rows" in c.value and "Publish the rows" in c.value for c in app.caption)
+    assert any("**:primary[3 Generator]**" in m.value for m in app.markdown)
+    assert any("not this card. Read some rows" in c.value for c in app.caption)
     app = other_rows(app)
     assert not card(app)
-    assert any("**:primary[3 Mechanism]**" in m.value for m in app.markdown)
+    assert any("**:primary[3 Generator]**" in m.value for m in app.markdown)
     app.segmented_control(key="mechanism").set_value("mwem").run()
     app.toggle(key="demo").set_value(True).run()
     app = run(app)
     assert card(app) != first
-    (said,) = (c.value for c in app.caption if "The score card reads private rows" in c.value)
+    (said,) = (c.value for c in app.caption if "Read some rows" in c.value)
     assert "Publish" not in said  # whoever knows the seed takes the noise off
     found = last_measured(app.session_state)["reports"]
     assert list(found) == [made.number for made in app.session_state["releases"]]

@@ -67,7 +67,7 @@ def test_a_folder_of_parquet_files_walks_the_road(open_page, folder):
     assert (current.table.n, current.table.domain.names) == (1_200, ("age", "größe", "day", "city", "ill"))
     assert not current.in_memory
     assert current.target == "ill"
-    assert any("counted where they lie" in c.value.lower() and "1,200" in c.value for c in app.caption)
+    assert any("read in place" in c.value.lower() and "1,200" in c.value for c in app.caption)
     assert [m.value for m in app.metric if m.label == "Rows, n"] == ["1,200"]
     assert not any(str(folder) in str(v) for v in app.query_params.values())
     app = at_generator(app)
