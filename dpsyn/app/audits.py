@@ -41,7 +41,7 @@ def show() -> None:
                 epsilon = st.select_slider("Claimed ε", _EPSILONS, 4.0, key="audit_epsilon", bind="query-params")
             with right:
                 runs = st.select_slider(
-                    "Runs a side", _RUNS, 4_000, key="audit_runs", bind="query-params", format_func=lambda n: f"{n:,}"
+                    "Runs per side", _RUNS, 4_000, key="audit_runs", bind="query-params", format_func=lambda n: f"{n:,}"
                 )
             with last:
                 neighbouring = neighbours("audit")
@@ -69,7 +69,7 @@ def _found(name: str, found: dict[str, Audit]) -> None:
     text_table(pd.DataFrame([_line(what, audit) for what, audit in found.items()]))
     first = next(iter(found.values()))
     said = (
-        f"{title(name)}, {first.runs:,} runs a side: they cannot show more than ε = {rounded_down(first.largest, 3)}, and "
+        f"{title(name)}, {first.runs:,} runs per side: they cannot show more than ε = {rounded_down(first.largest, 3)}, and "
         f"bounds hold with {first.confidence:.0%} confidence. It refutes a claim or says nothing. Nobody's rows are used."
     )
     st.caption(said)

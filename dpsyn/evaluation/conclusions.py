@@ -50,7 +50,6 @@ _UNLIKELY = 1e-3
 _NAMED = 3
 _TWO = 2
 """Columns of the largest tables whose errors a report holds one by one."""
-_HELP = "another mechanism, a larger ε, other bins or fewer columns may help"
 
 
 @dataclass(frozen=True)
@@ -173,13 +172,14 @@ def _by_chance(report: Report, degree: int) -> float:
 def _relations(report: Report) -> str:
     """The strongest relations that are weaker, and stronger, than the real ones by no chance, in words."""
     said = ""
-    for every, words in (
-        (report.release.lost, "the relation of {} and {} {} is left"),
-        (report.release.made, "the relation that {} and {} have here the real rows have {}"),
+    for every, words, others in (
+        (report.release.lost, "{} × {} keeps {} of its strength", "suffered"),
+        (report.release.made, "{} × {} is made up: the real rows have {} of its strength", "came out too strong"),
     ):
         if every:
-            (one, other, _, left), more = every[0], f" (the strongest of {len(every):,} such)" * (len(every) > 1)
-            said += f" Of {words.format(quoted(one), quoted(other), percent(left) if left > 0 else 'nothing')}{more}."
+            (one, other, _, left), further = every[0], len(every) - 1
+            said += f" {words.format(quoted(one), quoted(other), percent(left) if left > 0 else 'nothing')}"
+            said += f"; {counted(further, 'weaker relation')} {others}, too." if further else "."
     return said
 
 
@@ -413,7 +413,8 @@ def advice(reports: Mapping[str, Report]) -> str:
     best = min(near, key=lambda name: (_BADNESS[found[name]["tables"]], bad[name]))
     grades, others = found[best], len(ordered) > 1
     if grades["tables"] == "poor":
-        return f"None of these is close to the real rows: {_HELP}."
+        cure = "another mechanism, a larger ε, other bins or fewer columns may help"
+        return f"None of these is close to the real rows: {cure}."
     alike = [
         name
         for name in near
@@ -439,14 +440,14 @@ def advice(reports: Mapping[str, Report]) -> str:
         said += f"Tables of {_columns(_degree(reports[best]))} cannot tell whether weak relations are kept: in so many rows "
         said += "chance makes as much of a difference."
         todo = f"Do not rely on {' or '.join(weak)}" if weak else f"Take care with {' and '.join(doubtful)}"
-        return f"{said} {todo}: {_HELP}." if weak or doubtful else said
+        return f"{said} {todo}." if weak or doubtful else said
     if weak:
-        return f"{closest}; do not rely on {' or '.join(weak)}: {_HELP}."
+        return f"{closest}; do not rely on {' or '.join(weak)}."
     if "with care" in grades.values():
         *first, last = doubtful or [""]
         said = f"{', '.join(first)} and {last}" if first else last
         care = f"; take care with {said}" if doubtful and not closest.endswith("care") else ""
-        return f"{closest}{care}: {_HELP}."
+        return f"{closest}{care}."
     if _degree(reports[best]) == 1 and reports[best].marginals[1].possible > 1:
         return f"{closest}; relations of columns were not measured: compare tables of two columns before you take it."
     against = "them" if alike else "it"

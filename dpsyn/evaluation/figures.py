@@ -194,7 +194,7 @@ def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ())
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": names}
     figure.update_yaxes(**ticks, autorange="reversed", automargin=True, showgrid=False, zeroline=False)
     figure.update_xaxes(title_text="Standardised coefficient, 95 % interval", gridcolor=GRID, zerolinecolor=GUIDE)
-    title = f"What explains {shorten(first.target, 30)}"
+    title = f"What predicts {shorten(first.target, 30)}"
     return finish(figure, title, height=int(140 + (14 + 9 * len(series_of)) * len(shown)), entries=len(series_of))
 
 
@@ -258,7 +258,7 @@ def _maps(
     from plotly.subplots import make_subplots
 
     figure = make_subplots(
-        rows=1, cols=3, subplot_titles=("Real", escape.chart(shorten(release, 32)), "Synthetic less real"),
+        rows=1, cols=3, subplot_titles=("Real", escape.chart(shorten(release, 32)), "Synthetic minus real"),
         horizontal_spacing=0.04, shared_yaxes=True,
     )  # fmt: skip
     shape = tuple(map(len, values))

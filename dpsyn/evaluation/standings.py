@@ -47,7 +47,7 @@ class _Line:
 
 
 def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure:
-    """Total variation by columns of a table: the mean on the left, the largest on the right; a line a release.
+    """Total variation by columns of a table: the mean on the left, the largest on the right; a line per release.
 
     What stands above the line of fresh real rows is closer than these: as many as the closest release has.
 
@@ -89,7 +89,7 @@ def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go
 
 
 def draw_scores(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure | str:
-    """Scores of models as dots, a line a release, or the reason why no release has any.
+    """Scores of models as dots, a line per release, or the reason why no release has any.
 
     Of classes accuracy and ROC-AUC, of numbers R² and mean absolute error. Models that learned from real rows have a line,
     and so has always naming the majority class (for the AUC: chance) or the mean. A release without scores is left out.

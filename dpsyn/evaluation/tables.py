@@ -142,7 +142,10 @@ def whole_rows_table(reports: Reports) -> pd.DataFrame:
 
 
 def _copies(found: Copies) -> dict[str, Any]:
-    return {"Equal to a real row": percent(found.equal), "Cells unlike the closest one": round(found.distance, 2)}
+    return {
+        "Equal to a real row": percent(found.equal),
+        "Cells that differ from the nearest real row": round(found.distance, 2),
+    }
 
 
 def coefficients_table(reports: Reports) -> pd.DataFrame:
@@ -172,8 +175,7 @@ def _worst(found: Prediction, score: Score) -> dict[str, Any]:
     group = found.worst_group(score)
     if group is None or group.loss <= 0:
         return {}
-    real = {"There, trained on real rows": round(group.real, 4)}
-    return {"Loses most in": group.name, "Accuracy there": round(group.accuracy, 4), **real}
+    return {"Worst group": group.name, "Its accuracy": round(group.accuracy, 4), "Real-trained": round(group.real, 4)}
 
 
 def _score_line(name: str, score: Score) -> dict[str, Any]:

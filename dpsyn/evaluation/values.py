@@ -148,7 +148,7 @@ class ValueErrors:
         if not found and self.kolmogorov_smirnov > _FAR_LAW + law:
             found.append(f"the share of rows up to some value is off by {percent(self.kolmogorov_smirnov)}")
         if not found and self.rest is not None and (why := self.rest.warning(None if fresh is None else fresh.rest)):
-            found.append(f"without the rows that have {self.written(self.spikes[0].value)}, {why}")
+            found.append(f"apart from {self.written(self.spikes[0].value)}, {why}")
         return "; ".join(found)
 
     @property

@@ -232,7 +232,7 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
     settings = {name: value for name, value in settings.items() if (name, value) not in kind.removed.items()}
     for name, value in settings.items():
         if name not in known:
-            raise ParameterError(name, value, f"a setting of {kind.title}: {', '.join(sorted(known))}")
+            raise ParameterError(name, value, f"{kind.title} has no such setting. There are: {', '.join(sorted(known))}")
         if isinstance(value, list):
             settings[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
     try:

@@ -130,7 +130,7 @@ def test_what_is_called_noise_before_the_fit_is_that_and_the_fit_takes_part_of_i
     offer = Offer("noisy_reweighting", noise=(noise, of))
     road.offers_tables([offer], mechanism.spec, "")
     assert noise_in_words(offer) == f"noise on two-way tables {percent(noise)} before the fit"
-    assert "| noise on two-way tables, settings as they come |" in said[0]
+    assert "| noise on tables of two columns |" in said[0]
     assert f"| {percent(noise)} before the fit |" in said[0]
     assert said[1] == "The fit takes part of the noise away; bins, and relations that noise hides, add errors."
     assert not any("expect" in sentence for sentence in said)

@@ -53,7 +53,7 @@ TITLES: Mapping[tuple[Any, ...], str] = {
     ("pairs of a real sample",): "Fresh real rows, 40",
     ("correlations",): "Rank correlation",
     ("prediction",): "Predicting ill on 40 held-out real rows",
-    ("coefficients",): "What explains ill = no",
+    ("coefficients",): "What predicts ill = no",
     ("column",): "Values of size",
     ("column", "ill"): "Values of ill",
 }

@@ -324,12 +324,12 @@ def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
     table = whole_rows_table({"a": report})
     assert list(table["Compared"]) == ["a", "Fresh real rows, 400", "Real rows, 1 cell of each changed"]
     assert report.changed is not None
-    assert table["Cells unlike the closest one"].iloc[-1] == round(report.changed[1].distance, 2) > 0
+    assert table["Cells that differ from the nearest real row"].iloc[-1] == round(report.changed[1].distance, 2) > 0
     (a, floor) = coefficients_table({"a": report}).to_dict("records")
     assert a["Overlap, mean"] == pytest.approx(report.release.regression.mean_overlap, abs=1e-3)
     assert floor["Compared"] == "Fresh real rows, 400"
-    assert {"Loses most in", "Accuracy there"} <= set(scores_table({"a": report}))
-    assert "Loses most in" not in scores_table({"real": evaluate(REAL, REAL.frame, baseline=BASELINE)})
+    assert {"Worst group", "Its accuracy"} <= set(scores_table({"a": report}))
+    assert "Worst group" not in scores_table({"real": evaluate(REAL, REAL.frame, baseline=BASELINE)})
     assert "k-marginal score" in summary_table({"a": report})
     plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert plain["release"]["propensity"]["ratio"] == report.release.propensity.ratio

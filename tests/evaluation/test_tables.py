@@ -168,9 +168,12 @@ def test_whole_rows() -> None:
         "Fresh real rows, 400",
         "Real rows, 2 cells of each changed",
     ]
-    copies = {"Equal to a real row": percent(0.125), "Cells unlike the closest one": 1.75}
+    copies = {"Equal to a real row": percent(0.125), "Cells that differ from the nearest real row": 1.75}
     assert lines[0] == {"Compared": "one", "pMSE": 0.05, "Ratio": 2.5, **copies}
-    assert (lines[-1]["Equal to a real row"], lines[-1]["Cells unlike the closest one"]) == (percent(0.0625), 2.25)
+    assert (lines[-1]["Equal to a real row"], lines[-1]["Cells that differ from the nearest real row"]) == (
+        percent(0.0625),
+        2.25,
+    )
 
 
 def test_scores_of_models_and_the_group_that_loses_most() -> None:
@@ -181,6 +184,6 @@ def test_scores_of_models_and_the_group_that_loses_most() -> None:
         ("Real rows", "tree", 0.9, 800),
         ("Real rows", "majority", 0.6, 800),
     ]
-    group = lines[["Loses most in", "Accuracy there", "There, trained on real rows"]]
+    group = lines[["Worst group", "Its accuracy", "Real-trained"]]
     assert group.iloc[0].tolist() == ["ill = yes", 0.5, 0.8]
     assert group.iloc[1:].isna().all(axis=None)  # where none loses none is named

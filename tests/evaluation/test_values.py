@@ -64,7 +64,7 @@ def test_what_most_rows_have_does_not_hide_how_the_others_are():
     # Of all rows the mean is off by a twelfth of the deviation, and the share up to any value by less than a twentieth.
     (far,) = value_errors(*of(GAIN, real, np.append(np.zeros(1800), 50 + (others - 50) / 4 - 15)))
     assert far.kolmogorov_smirnov < 0.1
-    assert far.warning().startswith("without the rows that have 0, the mean is 50, and 35 synthetic")
+    assert far.warning().startswith("apart from 0, the mean is 50, and 35 synthetic")
     assert far.to_dict()["rest"]["real_mean"] == pytest.approx(50)
     for here, there in ((29, 29), (30, 29), (29, 30), (30, 30)):  # either side needs 30
         (few,) = value_errors(*of(GAIN, np.append(np.zeros(900), others[:here]), np.append(np.zeros(900), others[:there])))

@@ -26,7 +26,7 @@ def test_an_audit_runs_in_the_background_and_refutes_what_is_false(open_page, na
     assert list(said["Under audit"][:2]) == [CALIBRATED, HALVED]
     assert list(said["The claim"][:2]) == ["stands", "is refuted"]
     assert charts(app) == 1
-    assert f"{name}, 1,000 runs a side" in words(app)
+    assert f"{name}, 1,000 runs per side" in words(app)
 
 
 def test_no_number_says_more_than_the_runs_do():
@@ -44,4 +44,4 @@ def test_all_mechanisms_can_be_chosen(open_page):
 def test_a_claim_that_cannot_be_made_is_said(open_page):
     app = opened(open_page, audit_mechanism="Private sampling", audit_epsilon="2.0")
     app = finish_job(press(app, "Run the audit"))
-    assert "private sampling certifies" in " ".join(e.value for e in (*app.error, *app.warning, *app.info))
+    assert "more than the ε = " in " ".join(e.value for e in (*app.error, *app.warning, *app.info))

@@ -86,7 +86,6 @@ def test_a_refusal_names_what_is_on_the_form(open_page):
     assert result.status in ("refused", "failed")
     (why,) = (w.value for w in app.warning if "DP-CDA" in w.value)
     assert "count_share" not in why
-    assert any("On this form you can change ε" in c.value for c in app.caption)
 
 
 def test_a_mechanism_that_cannot_run_at_all_is_left_out_with_the_reason():
@@ -218,4 +217,4 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
     assert "Theorem" in text
     assert "run_grid(" in text
     assert text.count("Plotly.newPlot") >= 3
-    assert "reads private data: for teaching" in text
+    assert "reads private data: not for publication" in text

@@ -229,7 +229,7 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     label = st.selectbox("Release", names, key="worst_release")
     if label not in names:
         return
-    st.caption("Of every number of columns the table that is furthest from the real rows: what went wrong, and where.")
+    st.caption("The worst table of each size.")
     encoding = bins_of(learn.drawn)
     real, rows = encoding.codes(learn.drawn), encoding.codes(Table(releases[label].release.rows, learn.domain))
     held = None if held_out is None else encoding.codes(held_out)

@@ -206,7 +206,7 @@ def planner(current: visit.Dataset) -> None:
         visit.offer(lambda: experiment_script(planned))
         count = len({cell.key for cell in grid.cells()})
         busy = visit.job() is not None
-        label = f"Run {counted(count, 'cell')}"
+        label = f"Run {counted(count, 'time')}"
         st.caption(f"At {known[vary].symbol} = {', '.join(short(value) for value in planned.grid.values)}.")
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             planned.number = visit.next_number("experiment")

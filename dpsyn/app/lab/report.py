@@ -208,7 +208,7 @@ def _release(made: MadeRelease) -> Section:
 
 
 def budget_parts(settings: Mapping[str, Any]) -> list[Any]:
-    """How the budget was shared out, as a table: one line a part."""
+    """How the budget was shared out, as a table: one line per part."""
     entries: list[Mapping[str, Any]] = settings.get("ledger") or []
     if not entries:
         return []

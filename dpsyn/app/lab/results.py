@@ -105,7 +105,7 @@ def _findings(experiment: Experiment, current: Dataset, *, own: bool, elsewhere:
     )
     measure = usual if choice == FIELD else choice
     points = summarise(results, measure)
-    curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
+    curve, spread, table = st.tabs(["Curve", "Where the spread comes from", "Numbers"])
     with curve:
         panels = field_panels(results) if choice == FIELD else {}
         wish = None if panels else _wish(experiment, measure, points)
@@ -160,8 +160,7 @@ def _curves(
     for value, _, label, *_ in chosen:
         _card(experiment, labels[label], value, field_panels(experiment.found) or panels, current)
     st.caption(
-        "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
-        "The thick line is the best. "
+        "Means over the repeats with 95 % bars (Student's t); click on a point to see more. The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
         "compared. Fresh real rows, with how many they are: a yardstick and no bound, since a curve can go below. Columns "
         "shuffled: the real rows with every column shuffled by itself."
@@ -244,11 +243,6 @@ def _refusals(experiment: Experiment) -> None:
     statuses = {result.status for result in experiment.results.values()}
     if "crashed" in statuses:
         st.caption("A cell whose process died counts as missing: **Resume** runs it again once this run has ended.")
-    if statuses & {"refused", "failed"}:
-        st.caption(
-            "On this form you can change ε (or let it vary) and what else varies, such as l, the order of mixture. All "
-            "other settings are those of the Generator: make a release there, and choose “as in release …” beside the three."
-        )
     others = dict.fromkeys(r.label for r in experiment.results.values() if r.budget == OTHER_NEIGHBOURS)
     if others:
         names = escape.markdown(listed(others))

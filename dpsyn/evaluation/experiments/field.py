@@ -119,8 +119,8 @@ def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[fl
             if p.fair and p.value == best.value and p.label != best.label and (why := _not_told_apart(p, best)):
                 alike.setdefault(why, {}).setdefault(p.label, []).append(short(best.value))
     for why, systems in alike.items():
-        found = [f"{label} ({symbol} = {', '.join(at)})" for label, at in systems.items()]
-        sentences.append(f"Not told apart from the best{why}: {listed(found, most=4)}")
+        found = [f"{label} at {symbol} = {', '.join(at)}" for label, at in systems.items()]
+        sentences.append(f"Perhaps as good ({why}): {listed(found, most=4)}")
     return f"{'. '.join(sentences)}."
 
 
@@ -129,10 +129,10 @@ def _not_told_apart(one: Point, other: Point) -> str:
     single = one.interval is None or other.interval is None
     spans = [p.interval or (p.mean, p.mean) for p in (one, other)]
     if max(low for low, _ in spans) <= min(high for _, high in spans):
-        return " by a single run" if single else ", since the bars meet"
+        return "a single run" if single else "bars meet"
     # What rises is 1 at best.
     low, high = sorted(1 - p.mean if is_rising(p.measure) else p.mean for p in (one, other))
-    return " by a single run" if single and (low < 0 or high < ALIKE * low) else ""
+    return "a single run" if single and (low < 0 or high < ALIKE * low) else ""
 
 
 def costs(results: Sequence[CellResult]) -> pd.DataFrame:

@@ -53,7 +53,7 @@ def draw_curves(
     title: str = "",
     waiting: Collection[float] = (),
 ) -> go.Figure:
-    """Means with 95 % bars against the setting that varies, a panel a measure; the best system at every value lies on a
+    """Means with 95 % bars against the setting that varies, a panel per measure; the best system at every value lies on a
     thick line, which leaves out the values at which it is not known yet. Errors have a logarithmic axis; a single measure
     whose mean is 0 somewhere has a linear one, as its crossings are read.
 

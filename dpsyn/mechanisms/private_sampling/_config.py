@@ -32,6 +32,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     largest_rows,
     theorem_4_1_log_epsilon,
 )
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, PrivacySpec, Status, rounded_up
 from dpsyn.theory.formulas import Paper
 
@@ -207,14 +208,12 @@ class PrivateSampling(Config):
         total, one = rounded_up(asked * per_row / part, 4), rounded_up(per_row / part, 4)
         box = box_for(epsilon=left, rows=asked, floor=self.floor, ceiling=self.ceiling)
         if box is None:
-            remedy = (
-                f"No floor and ceiling allow {asked} at ε = {epsilon:g}: their ratio stays above {SMALLEST_RATIO:g}, "
-                f"so every row costs more than ln 3 = {math.log(SMALLEST_RATIO):.4g}"
-            )
+            least = math.log(SMALLEST_RATIO)
+            remedy = f"No floor and ceiling allow {asked} at ε = {epsilon:g}: a row costs more than ln 3 = {least:.4g}"
         else:
             remedy = f"floor = {box[0]:.4g} and ceiling = {box[1]:.4g} would allow {asked} at ε = {epsilon:g}"
         return (
-            f"private sampling certifies ε = {total} for {asked} {'row' if asked == 1 else 'rows'} at floor = "
-            f"{self.floor:g} and ceiling = {self.ceiling:g}, more than the ε = {epsilon:g} asked for. The largest "
-            f"number of rows that fits is {fitting}; one row needs ε ≥ {one}. {remedy}"
+            f"{counted(asked, 'row')} at floor = {self.floor:g} and ceiling = {self.ceiling:g} "
+            f"{'costs' if asked == 1 else 'cost'} ε = {total}, more than the ε = {epsilon:g} asked for. At most {fitting} "
+            f"would fit; one row needs ε ≥ {one}. {remedy}"
         )
