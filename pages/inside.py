@@ -7,7 +7,7 @@ from dpsyn.app.lessons import player
 from dpsyn.kit import widgets
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 
-st.title("Inside the mechanisms")
+st.title("Inside")
 current = widgets.dataset_bar().drawn
 back = player.way_back()
 label = f"Back to {back['lesson']}, step {back['step']}" if back else "The lessons show it step by step"

@@ -26,7 +26,7 @@ def test_a_lesson_is_walked_to_its_end_in_one_tab_with_a_pinned_comparison(page:
     expect(page.locator(_PICTURES)).to_be_visible(timeout=RUN)
     settled(page)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight <= main.clientHeight")
-    page.get_by_role("button", name="Pin", exact=True).click()
+    page.get_by_role("button", name="Pin to compare").click()
     expect(page.get_by_text("Pinned")).to_be_visible(timeout=RUN)
     page.get_by_role("slider", name="ε").press("ArrowLeft")
     expect(page.get_by_text("Now. At ε = 0.5 each")).to_be_visible(timeout=RUN)
@@ -54,7 +54,7 @@ def test_a_lesson_is_walked_to_its_end_in_one_tab_with_a_pinned_comparison(page:
 
 def test_the_lab_opens_in_the_same_tab_and_leads_back_to_the_step(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/lessons?lesson=What+%CE%BB+does&step=2")
-    page.get_by_role("link", name="Open in the lab").click(timeout=RUN)
+    page.get_by_role("link", name="Open Inside").click(timeout=RUN)
     expect(page.get_by_text("Which cells bind", exact=True)).to_be_visible(timeout=RUN)
     expect(page).to_have_url(re.compile("is_floor=0.1"))
     assert "lesson=" not in page.url

@@ -54,7 +54,7 @@ def test_there_are_eight_lessons_with_a_picture_each():
         assert (PICTURES / f"{lesson.key}.png").is_file()
     app = at("lessons")
     lab, *cards = (link.proto.label for link in app.get("page_link"))
-    assert lab == "Every step on your data, with all sliders"
+    assert lab == "Inside: every step on your data"
     assert cards == list(lessons())
     assert charts(app) == 0  # the gallery is pictures that were made before
 

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 DATA, ANSWERS, NOISY = "data", "estimate from the answers", "Laplace noise"
 VALID = "noisy histogram made valid"
 COLOURS = {DATA: GUIDE, ANSWERS: ORANGE, NOISY: BLUE, "average of the draws": BLUE, VALID: BLUE, "synthetic rows": GREEN}
-READS = "the pictures read one column of CAR, 1,728 cars that are public: six attributes, and a rating by a rule."
+READS = "reads one column of CAR, 1,728 cars that are public."
 RATINGS = {"unacc": "unacceptable", "acc": "acceptable", "good": "good", "vgood": "very good"}
 _LEFT, _WITH = "without your row", "with your row"
 _LABEL = 0.1
@@ -176,14 +176,14 @@ LESSONS = (
                 "Everybody lies a little",
                 "Suppose 1,728 owners keep their car's rating secret. Each answers with the truth or, by chance, with "
                 "another rating: the smaller ε, the more lies. We know how often they lie, so we calculate the lies out of "
-                "the shares; an estimate can fall below 0. Neighbours: one answer replaced.",
+                "the shares; an estimate can fall below 0.",
                 _asked,
                 (Slider("epsilon", "ε", _EPSILONS, 1.0), _DRAW),
             ),
             Step(
                 "Or one person adds noise once",
                 "Now somebody trusted counts the true answers, adds noise to the four counts, and publishes those. The same "
-                "ε and neighbours, the same promise to everyone outside. Only the trust differs. One draw can be lucky: try "
+                "ε, the same promise to everyone outside. Only the trust differs. One draw can be lucky: try "
                 "several.",
                 _both,
                 (Slider("epsilon", "ε", _EPSILONS, 0.5), _DRAW),

@@ -96,7 +96,7 @@ def _gallery() -> None:
     with st.container(key="gallery", gap="small"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown("# Learn", anchors=False, width="content")
-            st.page_link("inside.py", label="Every step on your data, with all sliders", icon=":material/biotech:")
+            st.page_link("inside.py", label="Inside: every step on your data", icon=":material/biotech:")
         every = list(lessons().values())
         for first in range(0, len(every), 4):
             for column, lesson in zip(st.columns(4, gap="small"), every[first : first + 4], strict=False):
@@ -242,12 +242,11 @@ def _sliders(lesson: Lesson, at: int, step: Step, *, guessed: bool, places: Sequ
 def _pin(lesson: Lesson, at: int, settings: dict[str, Any]) -> None:
     state = None if _pinned(lesson) else (lesson.title, at, settings)
     st.button(
-        "Pin" if state else "Unpin",
+        "Pin to compare" if state else "Unpin",
         icon=":material/keep:" if state else ":material/keep_off:",
         key="lesson_pin",
         on_click=st.session_state.__setitem__,
         args=(_PIN, state),
-        help="Keep this picture to compare." if state else None,
     )
 
 
@@ -258,10 +257,10 @@ def _pinned(lesson: Lesson) -> tuple[int, dict[str, Any]] | None:
 
 def _lab(step: Step, chosen: dict[str, Any]) -> None:
     query = step.in_lab(chosen)
-    if visit.dataset().sample is None:  # the lab would put its data in the place of the user's own
-        st.link_button("Open in the lab", f"inside?{urlencode(query, doseq=True)}", icon=":material/open_in_new:")
+    if visit.dataset().sample is None:  # Inside would put its data in the place of the user's own
+        st.link_button("Open Inside", f"inside?{urlencode(query, doseq=True)}", icon=":material/open_in_new:")
     else:
-        st.page_link("inside.py", label="Open in the lab", icon=":material/biotech:", query_params=query)
+        st.page_link("inside.py", label="Open Inside", icon=":material/biotech:", query_params=query)
 
 
 def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, guessed: bool, caption: bool = True) -> str:

@@ -269,6 +269,6 @@ LESSONS = (
                 (Slider("columns", "Columns", (3, 4, 5, 6), 6), Slider("degree", "d, columns in a table", (1, 2, 3), 2)),
             ),
         ),
-        "the pictures read the loaded rows.",
+        "reads the loaded rows.",
     ),
 )

@@ -185,7 +185,7 @@ LESSONS = (
                 lab=_LAB | {"in_cda_view": "Order of mixture"},
             ),
         ),
-        "the pictures read 1,348 of 1,797 handwritten digits, which are public; the others are kept for tests.",
+        "reads 1,348 public handwritten digits.",
     ),
     Lesson(
         "claim",
@@ -235,6 +235,6 @@ LESSONS = (
                 lab=_LAB | {"in_cda_view": "Noise and budget"},
             ),
         ),
-        "the last step uses how many digits of each kind there are; the others read no rows.",
+        "the last step counts the digits of each kind; the others read no rows.",
     ),
 )

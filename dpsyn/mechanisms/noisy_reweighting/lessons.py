@@ -76,8 +76,8 @@ LESSONS = (
             Step(
                 "Noise falls faster than chance",
                 "Replace one row: a share of n rows moves by at most 1/n, an average of ±1 values by 2/n. Noise of that "
-                "size divided by ε, more where many averages share it, hides everybody. Chance alone, who happened to be "
-                "asked, moves the latter by up to 1/√n. With enough rows privacy costs less than chance does anyway.",
+                "size divided by ε, more where many averages share it, hides everybody. Chance alone moves an average by "
+                "up to 1/√n. With enough rows privacy costs less than chance does anyway.",
                 _noise,
                 (_AT, Slider("epsilon", "ε", _EPSILONS, 1.0, "epsilon")),
                 lab=_LAB | {"in_nr_view": "Noise"},
@@ -128,6 +128,6 @@ LESSONS = (
                 lab=_LAB | {"in_nr_view": "Fitted statistics"},
             ),
         ),
-        "the last step reads 15,000 of ASIA's 20,000 made-up patients; the others are kept for tests.",
+        "the last step reads 15,000 of ASIA's made-up patients.",
     ),
 )

@@ -30,7 +30,7 @@ from dpsyn.statistics import DatasetStatistics
 from dpsyn.table import Table
 
 _THREE, _FOUR = ["smoke", "lung", "bronc"], ["smoke", "lung", "bronc", "dysp"]
-_READS = "the pictures read 15,000 of ASIA's 20,000 made-up patients; the others are kept for tests."
+_READS = "reads 15,000 of ASIA's made-up patients."
 _BOX: dict[str, Any] = {"data": "asia", "inside_mechanism": "Private sampling"}
 _FLOORS, _CEILINGS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4), (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _NAMES = tuple(ASIA[name] for name in _THREE)
