@@ -86,14 +86,18 @@ columns_named = click.option(
     "--columns", help="The columns to keep, separated by commas; names with commas in quotes, as in CSV."
 )
 sets = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another setting; may be given several times."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another setting, such as degree=3; may be given several times.",
 )
 
 
 in_place = click.option(
     "--in-place",
     is_flag=True,
-    help="Count the rows of a CSV or Parquet file where they lie, in 2 GB of memory; a folder of Parquet files always is.",
+    help="Read a CSV or Parquet file in place, in 2 GB of memory; a folder of Parquet files always is.",
 )
 
 
@@ -104,10 +108,12 @@ def privacy(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(NEIGHBOURS),
         default=NEIGHBOURS[0],
         show_default=True,
-        help="What a neighbour is.",
+        help="What is protected: a row that is replaced, or one that is added or removed.",
     )(command)
-    command = click.option("--delta", type=float, default=1e-5, show_default=True, help="δ; 0 for pure ε.")(command)
-    return click.option("--epsilon", type=float, default=1.0, show_default=True, help="ε.")(command)
+    command = click.option(
+        "--delta", type=float, default=1e-5, show_default=True, help="δ, the chance beyond ε; 0 for pure ε."
+    )(command)
+    return click.option("--epsilon", type=float, default=1.0, show_default=True, help="ε, the privacy budget.")(command)
 
 
 @dpsyn.command()
@@ -182,7 +188,7 @@ def schema(
 ) -> None:
     """Write the domain of a table as a file to edit.
 
-    A line a column. Correct what was read off the rows (categories, bounds, unit), and set "public" to true where it was
+    One line per column. Correct what was read off the rows (categories, bounds, unit), and set "public" to true where it was
     known without looking at them: a guarantee is true of such columns only. Other commands read the file with --schema.
 
     A code book that you have spares the typing: --from sdv.json. In place of a table FILE may be a schema (.json) of dpsyn
@@ -230,7 +236,7 @@ def feasibility(
     file: str, epsilon: float, delta: float, neighbouring: Any, schema: str | None, columns: str | None, target: str | None,
     mechanism: str | None, rows: int | None, settings: Sequence[str], verbose: bool, as_json: bool, quiet: bool,
 ) -> int:  # fmt: skip
-    """Which theorems apply to a table, and what would have to change.
+    """Tell which theorems apply, and what would have to change.
 
     It reads private rows: what it prints is for you and not for publication.
     """
@@ -422,7 +428,7 @@ def compare(
     real: str, synthetic: str, schema: str | None, columns: str | None, holdout: str | None, target: str | None,
     degrees: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """How good synthetic rows are beside the real ones.
+    """Compare synthetic rows with the real ones.
 
     It reads private rows: what it prints is for you and not for publication.
     """
@@ -462,7 +468,7 @@ def compare(
 @as_json
 @quiet
 def verify(record: str, schema: str | None, as_json: bool, quiet: bool) -> int:
-    """Whether the ε and δ of a record are true of its settings.
+    """Check whether the ε and δ of a record are true.
 
     The mechanism is calibrated anew from the record alone. That the rows come from such a run, and that the domain was known
     without looking at the rows, is the word of whoever wrote the record.
@@ -503,7 +509,7 @@ def experiment(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run an experiment that a TOML file describes: many mechanisms, many times.
+    """Run mechanisms many times, as a TOML file says.
 
     \b
     data = "people.csv"           # beside this file; or: sample = "asia"

@@ -221,8 +221,8 @@ def say_verdicts(found: Feasibility, *, verbose: bool) -> None:
             )
             usable = [r for r in missed[0].remedies if r.log_value is not None and not r.caveat]
             takes = verdict.change or min(usable, key=lambda remedy: remedy.orders, default=None)
-            alone = " for this one" if takes is not verdict.change else ""
-            said = "no single change that was tried helps" if takes is None else f"it takes {_in_words(takes)}{alone}"
+            alone = " for this one" if missed[1:] and takes is not verdict.change else ""
+            said = "no single change that was tried helps" if takes is None else f"would need {_in_words(takes)}{alone}"
             wrapped(readable(f'{of} "{missed[0].label}": {said}.'))
     say(f"\n{'; '.join(MARKS.values())}")
     if not verbose and any(verdict.missed for verdict in found):

@@ -84,6 +84,12 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     assert "--epsilon" in found.stdout
 
 
+def test_help_says_in_a_whole_sentence_what_each_command_does() -> None:
+    lines = run("--help").stdout.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == sorted(command.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in lines)
+
+
 def test_help_says_what_exit_codes_mean() -> None:
     said = run("--help").stdout
     for number in (terminal.DONE, terminal.NO, terminal.USAGE, terminal.INPUT, terminal.NOTHING, terminal.INTERRUPTED):
