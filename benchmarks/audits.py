@@ -5,7 +5,7 @@
 Every line is one audit (dpsyn.mechanisms.audit): a lower bound on ε at the claim's δ, with 99 % confidence, and the claim
 that the calibration makes at the δ where a fault would show best. "sound" mechanisms must not be refuted in more than a
 hundredth of the audits; noise halved on purpose and DP-CDA as published must be refuted in every one. The largest bound that
-20,000 runs a side can give is 7.54.
+20,000 runs per side can give is 7.54.
 """
 
 from __future__ import annotations

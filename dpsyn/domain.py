@@ -225,7 +225,7 @@ class Domain(Shown):
         """
         columns = data.get("columns") if isinstance(data, Mapping) else None
         if not isinstance(columns, list | tuple):
-            raise DomainError('a domain is written as {"columns": [...]}, one entry a column')
+            raise DomainError('a domain is written as {"columns": [...]}, one entry per column')
         if unknown := [name for name in data if name != "columns"]:
             raise DomainError(f'{shown(unknown[0])} stands beside "columns", where a domain has nothing else; take it out')
         return cls(tuple(Attribute.from_dict(a) for a in columns))

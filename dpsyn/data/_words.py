@@ -204,7 +204,7 @@ class Words:
         return row if self.weights is None else int(self.weights.first[row])
 
     def spread(self, values: npt.NDArray[Any]) -> pd.Series[Any]:
-        """One value a row from one value a distinct text: Int64, NaN, NaT or None where missing."""
+        """One value per row from one value per distinct text: Int64, NaN, NaT or None where missing."""
         empty = self.empty
         if not empty.any():
             return settled(pd.Series(values[self.codes]))
@@ -248,7 +248,7 @@ def _through(table: npt.NDArray[Any], codes: Positions) -> Positions:
 
 @dataclass(frozen=True)
 class Parsed:
-    """One value a distinct text: int64, float64 or datetime64[us].
+    """One value per distinct text: int64, float64 or datetime64[us].
 
     ``note`` says what had to be decided; ``written`` is how dates are written: :data:`ISO` or a format of strptime.
     """

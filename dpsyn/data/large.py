@@ -233,7 +233,7 @@ class TextRows:
         return {a.name: encode.moved if isinstance(encode, _Encoder) else Moved() for a, encode in self._plans}
 
     def batches(self, schema: Any) -> Iterator[Any]:
-        """Arrow batches of this schema, a column an attribute; empty numbers are null.
+        """Arrow batches of this schema, a column per attribute; empty numbers are null.
 
         Raises:
             DataError: the file changed.

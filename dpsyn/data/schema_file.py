@@ -1,4 +1,4 @@
-"""A domain as a text that one edits by hand: JSON, a line a column, bounds of dates as days such as 2001-12-31."""
+"""A domain as a text that one edits by hand: JSON, a line per column, bounds of dates as days such as 2001-12-31."""
 
 from __future__ import annotations
 

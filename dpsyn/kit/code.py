@@ -31,7 +31,7 @@ def read(current: Dataset) -> str:
 
 
 def _lines(domain: Domain) -> str:
-    """What :meth:`Domain.from_dict` reads, a line a column."""
+    """What :meth:`Domain.from_dict` reads, a line per column."""
     return "{'columns': [\n" + "".join(f"    {column!r},\n" for column in domain.to_dict()["columns"]) + "]}"
 
 

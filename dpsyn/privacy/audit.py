@@ -137,8 +137,8 @@ class Audit:
         runs: runs on each of the two datasets, those for choosing the set included.
         claim: the ε that was claimed, if one was.
         side, cut: the set of outputs: scores above (or below) this number.
-        hits, misses: how many of ``tested`` runs a side fell into it, on the likelier dataset and on the other.
-        tested: runs a side that the bound rests on.
+        hits, misses: how many of ``tested`` runs per side fell into it, on the likelier dataset and on the other.
+        tested: runs per side that the bound rests on.
         largest: the largest bound that this many runs can give: a mechanism without any privacy would show it.
         sharpest: the same for the claim of the profile that looked the most doubtful, if there is a profile.
         trade_off: what the tested runs attained.

@@ -51,7 +51,7 @@ def test_it_is_edited_by_hand() -> None:
         ('{"columns": [\n  {"name": "a",}\n]}', DataError, "line 2"),
         ("[" * 100_000, DataError, "nested too deeply"),
         (b"\xff\xfe\x00", DataError, "this is no schema"),
-        ("{}", DomainError, "one entry a column"),
+        ("{}", DomainError, "one entry per column"),
         ('{"columns": [3]}', DomainError, "at least a name and a kind"),
         ('{"columns": []}', DomainError, "at least one column"),
         ('{"columns": [{"name": "a", "kind": "date", "lower": "soon", "upper": 3}]}', DomainError, "'a'"),

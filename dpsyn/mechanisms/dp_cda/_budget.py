@@ -136,7 +136,7 @@ class Budget:
         return cls(first, beta, epsilon, delta, scale, margin, standard)
 
     def ledger(self, spec: PrivacySpec, averages: dict[str, Any]) -> list[dict[str, Any]]:
-        """One entry a part; shares add up to 1. ε and δ of a part are those that it has by itself.
+        """One entry per part; shares add up to 1. ε and δ of a part are those that it has by itself.
 
         Counts and the rest compose by adding up; means, deviations and averages as privacy-loss distributions, so that
         together they have ``epsilon`` and ``delta`` of the rest although their own ε add up to more.

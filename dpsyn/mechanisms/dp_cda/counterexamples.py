@@ -314,7 +314,7 @@ def z_score_attack_epsilon(
 def attacked_epsilon(
     *, n: int, features: int, order_of_mixture: int, sigma: float, delta: float, clip_norm: float, classes: int
 ) -> float | None:
-    """What :func:`z_score_attack_epsilon` refutes; above 10,000 records a class the bound by the other rows.
+    """What :func:`z_score_attack_epsilon` refutes; above 10,000 records per class the bound by the other rows.
 
     None where there is nothing to mix, or no other class.
     """

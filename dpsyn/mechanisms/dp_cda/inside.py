@@ -242,7 +242,7 @@ class Inside:
 
         Args:
             seed: of the draw; it keeps its records and its noise while l and σ change (:func:`repeated_averages`).
-            count: rows a class.
+            count: rows per class.
             classes: codes; None takes all that can be mixed.
             sigma: None takes the mechanism's.
         """

@@ -167,7 +167,7 @@ def test_gaussian_attack_is_a_lower_bound_that_is_close_for_small_shifts(shift: 
 
 
 def test_large_classes_are_attacked_through_the_others() -> None:
-    """Above 10,000 records a class the weaker Gaussian bound stands in for the exact attack."""
+    """Above 10,000 records per class the weaker Gaussian bound stands in for the exact attack."""
     small, large = (
         by_key(n=n, smallest_class=100, classes=2)["z_score"].numbers["epsilon_at_least"] for n in (20_000, 20_002)
     )

@@ -109,7 +109,7 @@ def _impossible(inside: Inside) -> str:
         smaller = f"Take l = {largest} or smaller." if largest else ""
         return f"No class has {inside.order_of_mixture} records: the largest has {largest:,}. {smaller}"
     if inside.rows < len(records.classes):
-        return f"T = {inside.rows:,} rows are fewer than the {len(records.classes)} classes: one row a class at least."
+        return f"T = {inside.rows:,} rows are fewer than the {len(records.classes)} classes: one row per class at least."
     return ""
 
 
@@ -123,7 +123,7 @@ def _figures(inside: Inside) -> None:
             "σ, exact accounting": widgets.number(float(rounded_up(sigma, 3))),
             "σ, published but wrong": widgets.number(None if published is None else float(rounded_up(published, 3))),
             "Signal to noise of a row": widgets.number(inside.signal().to_noise(sigma)),
-            "Rows a class, Tₖ": "–".join(f"{rows:,}" for rows in sorted({min(made), max(made)})),
+            "Rows per class, Tₖ": "–".join(f"{rows:,}" for rows in sorted({min(made), max(made)})),
             "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",
         }
     )

@@ -251,7 +251,7 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
 def _code_of_images(current: Dataset, inside: Inside, side: int, seed: int, classes: Sequence[int]) -> str:
     """A record, its average and the row that would be released, as images."""
     body = f"""
-found = stages_info(inside, {side}, seed={seed}, classes={list(classes)!r})  # {side} pixels a side
+found = stages_info(inside, {side}, seed={seed}, classes={list(classes)!r})  # {side} pixels per side
 print(found.settings)
 draw_images(found).write_html("images.html")
 """

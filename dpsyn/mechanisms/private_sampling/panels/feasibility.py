@@ -165,7 +165,7 @@ def _notes(inverses: Sequence[Inverse]) -> dict[str, str]:
 
 
 def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:
-    """The smallest ε for these rows and the largest k for this ε, a line a certificate."""
+    """The smallest ε for these rows and the largest k for this ε, a line per certificate."""
     return pd.DataFrame(
         {
             "Certificate": [a.name for a in answers],
