@@ -264,7 +264,7 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
 
     def _within(self, edges: object) -> npt.NDArray[np.float64]:
         first, last = self.unit_edges[[0, -1]]
-        why = f"numbers that grow, from {first:g} to {last:g}"
+        why = f"numbers that grow, from {_with_all_digits(first)} to {_with_all_digits(last)}"
         found = np.array([checks.number("edges", edge, first, last, why=why) for edge in checks.items("edges", edges, why)])
         if (np.diff(found) <= 0).any():
             raise ParameterError("edges", found.tolist(), why)
@@ -279,8 +279,16 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
     @property
     def reach(self) -> str:
         """The bounds of a numeric or date column in words: 0 to 10, 2020-01-01 to 2024-12-31."""
-        bounds = (float(self.lower or 0), float(self.upper or 0))
-        return " to ".join(day_text(b) if self.kind == "date" else f"{b:g}" for b in bounds)
+        return " to ".join(self.bounds)
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """Both bounds as they are written, with all digits: 0 and 1234567.89, 2020-01-01 and 2024-12-31; empty texts of a
+        column of categories."""
+        if not self.is_binned:
+            return "", ""
+        write = day_text if self.kind == "date" else _with_all_digits
+        return write(self._low), write(self._high)
 
     def outside(self, column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
         """Which cells of a numeric or date column lie beyond the bounds, shape (n,); none of other columns."""
@@ -527,6 +535,10 @@ def _date_bound(field: str, value: object) -> float | None:
         return int(day)
     bound = _bound(field, value)
     return int(bound) if bound is not None and bound.is_integer() else bound
+
+
+def _with_all_digits(number: float) -> str:
+    return repr(float(number)).removesuffix(".0")
 
 
 def _kept(field: str, value: object) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import io
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 import dpsyn
-from dpsyn.dates import day_texts, days, floored, timed
+from dpsyn.dates import day_texts, days, floored, has_zones, timed, written_as_numbers
 
 FIRST = [pd.Timestamp.min, pd.Timestamp("1677-09-22 00:00:01"), pd.Timestamp("1969-12-31 23:59:59.999999999"), pd.NaT]
 FIRST_DAYS = ["1677-09-21", "1677-09-22", "1969-12-31", None]
@@ -50,6 +51,26 @@ def test_days_as_objects_are_the_texts_that_write_them(kind: Callable[[str], obj
     assert dpsyn.read_table(column.to_frame(), domain=dpsyn.Domain.of([attribute])).codes.tolist() == [[0], [2], [1]]
     mixed = pd.Series([kind("2024-01-31"), "x"], dtype=object, name="x")
     assert day_texts(mixed) is mixed
+
+
+def test_numbers_look_like_days_where_a_leap_year_has_them() -> None:
+    numbers = [(month, day) for month in range(14) for day in range(33)]
+    real = [1 <= month <= 12 and 1 <= day <= calendar.monthrange(2024, month)[1] for month, day in numbers]
+    for year in (1900, 2024, 2099):
+        found = written_as_numbers(np.array([10_000.0 * year + 100 * month + day for month, day in numbers]))
+        assert found.tolist() == real
+    assert not written_as_numbers(np.array([18991231, 21000101, 20240101.5, np.nan, np.inf])).any()
+
+
+def test_moments_with_a_zone_are_told_from_those_without() -> None:
+    west = datetime.timezone(datetime.timedelta(hours=-5))
+    for zone in (None, west):
+        for column in (
+            pd.Series([None, datetime.datetime(2024, 1, 31, 23, tzinfo=zone)], dtype=object),
+            pd.Series([pd.Timestamp(2024, 1, 31, tz=zone)]),
+        ):
+            assert has_zones(column) is (zone is not None)
+    assert not has_zones(pd.Series(["2024-01-31T23:00-05:00"], dtype=object))
 
 
 @pytest.mark.parametrize("source", ["frame", "parquet", "text", "objects"])

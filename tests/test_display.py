@@ -173,6 +173,7 @@ def test_dates_numbers_and_empty_cells_are_described() -> None:
             dpsyn.Attribute("born", "date", lower=0, upper=365, bins=5, public=True),
             dpsyn.Attribute("wage", "numeric", lower=0, upper=2.5, missing=True),
             dpsyn.Attribute("city", "categorical", tuple("abcdefg"), public=True),
+            dpsyn.Attribute("town", "categorical", tuple("abcde"), public=True),
             dpsyn.Attribute("fax", "categorical", missing=True, public=True),
         ]
     )
@@ -180,6 +181,7 @@ def test_dates_numbers_and_empty_cells_are_described() -> None:
         "born: date, 5 bins: 1970-01-01 to 1971-01-01",
         "wage: numeric, 10 bins: 0 to 2.5, or empty (not confirmed)",
         "city: categorical, 7 values: a, b, c, d, e, …",
+        "town: categorical, 5 values: a, b, c, d, e",
         "fax: categorical: empty in every row",
     ]
 

@@ -137,6 +137,8 @@ def test_bounds_need_not_be_multiples():
     thousands = Attribute("x", "numeric", lower=500, upper=4_999, unit=1000, bins=10, missing=True)
     assert thousands.labels() == ["1000", "2000", "3000", "4000", "(missing)"]
     assert Attribute("a", "categorical", ("(missing)", "x"), missing=True).labels() == ["(missing)", "x", "((missing))"]
+    both = Attribute("a", "categorical", ("(missing)", "((missing))"), missing=True)
+    assert both.labels() == ["(missing)", "((missing))", "(((missing)))"]
     assert thousands.in_units(pd.Series([500, 1499, 1501, 4_999, None])).tolist()[:4] == [1, 1, 2, 4]
     column = thousands.decode(np.array([0, 3, 4]), np.random.default_rng(0))
     assert column.dtype == "Int64"
@@ -662,6 +664,47 @@ def test_a_column_of_numbers_by_hand() -> None:
     assert whole.between_units(pd.Series([0.5, 8.5, -0.5, 3.0])).tolist() == [True, False, False, False]
     assert whole.from_units(np.array([1.0, 2.0])).dtype == "Int64"  # as where a cell is empty
     assert replace(whole, missing=False).from_units(np.array([1.0, 2.0])).dtype == "int64"
+
+
+def test_bounds_are_written_with_all_their_digits() -> None:
+    """Six digits would say that 10,000,000 lies within bounds that end at 9,999,999."""
+    for lower, upper, written in (
+        (0, 9_999_999, ("0", "9999999")),
+        (1_000_000, 1_000_001, ("1000000", "1000001")),
+        (-0.25, 1234567.89, ("-0.25", "1234567.89")),
+    ):
+        attribute = Attribute("x", "numeric", lower=lower, upper=upper)
+        assert attribute.bounds == written
+        assert attribute.reach == " to ".join(written)
+    assert Attribute("d", "date", lower="0099-12-31", upper="9999-12-31").bounds == ("0099-12-31", "9999-12-31")
+    assert Attribute("k", "truth", (0, 1)).bounds == ("", "")
+    with pytest.raises(ParameterError, match="numbers that grow, from 0 to 10000000"):
+        Attribute("x", "numeric", lower=0, upper=9_999_999, unit=1).labels([1, 0])
+
+
+def test_bins_that_hold_nothing_have_no_labels() -> None:
+    ten = Attribute("x", "numeric", lower=0, upper=9, bins=2, unit=1)
+    assert ten.labels([0, 5, 6, 10]) == ["0 to 4", "5", "6 to 9"]
+    for edges in ([0, 5, 5, 10], [0, 6, 5, 10]):
+        with pytest.raises(ParameterError, match="numbers that grow"):
+            ten.labels(edges)
+
+
+def test_empty_cells_lie_on_no_bound_and_count_as_cells() -> None:
+    real = Attribute("x", "numeric", lower=0, upper=100, missing=True)
+    assert real.on_a_bound(pd.Series([None, None, None, 0.0, 50.0])) == 0.2
+
+
+def test_a_column_says_nothing_where_it_has_one_value_and_not_where_it_has_one_bin() -> None:
+    one = Attribute("x", "categorical", ("a",))
+    for attribute, constant in (
+        (one, True),
+        (replace(one, missing=True), False),
+        (replace(one, categories=("a", "b")), False),
+        (replace(X, bins=1), False),
+        (replace(DAYS, bins=1), False),
+    ):
+        assert attribute.is_constant is constant
 
 
 def test_what_a_date_keeps_is_one_thing_in_any_order() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpsyn.units import between, unit_of
@@ -13,6 +15,19 @@ def test_what_lies_between_two_multiples_and_what_is_off_by_rounding_alone() -> 
     assert between(single, 0.1, float(np.finfo(np.float32).eps)).tolist() == [False, True]
     assert between(single, 0.1).tolist() == [True, True]
     assert between(np.array([2e-5, 2.05e-5, 0.3]), 1e-5).tolist() == [False, True, False]
+
+
+def test_sums_are_off_by_rounding_near_zero_and_far_from_it() -> None:
+    """0.1 + 0.2 - 0.3 is 6e-17, all of it rounding; twelve digits above a hundredth, doubles are 1.5e-5 apart: three are
+    what a sum brings, and ten are not."""
+    far = 123456789012.34
+    for number, is_between in (
+        (0.1 + 0.2 - 0.3, False),
+        (1e-7, True),
+        (far + 3 * math.ulp(far), False),
+        (far + 10 * math.ulp(far), True),
+    ):
+        assert between(np.array([number]), 0.01).tolist() == [is_between]
 
 
 def test_all_numbers_have_a_part_in_the_unit_that_they_suggest() -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpsyn.cells import floats
 from dpsyn.data.counted import AnyTable
-from dpsyn.dates import day_text, day_texts, days, local_moments
+from dpsyn.dates import day_texts, days, local_moments
 from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError, quoted
 from dpsyn.table import Table
@@ -83,8 +83,8 @@ def editor_lines(
                 "values": attribute.size,
                 "cost": 100 * costs.get(read.name, 0.0),
                 "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
-                "lower": _bound_text(attribute, attribute.lower),
-                "upper": _bound_text(attribute, attribute.upper),
+                "lower": attribute.bounds[0],
+                "upper": attribute.bounds[1],
                 "unit": attribute.unit if attribute.kind == "numeric" else None,
                 "keep": list(attribute.keep),
                 "missing": attribute.missing,
@@ -93,14 +93,6 @@ def editor_lines(
             }
         )
     return pd.DataFrame(lines, columns=list(_FIELDS)).astype({"bins": "Int64", "unit": "float64"})
-
-
-def _bound_text(attribute: Attribute, bound: float | None) -> str:
-    if bound is None:
-        return ""
-    if attribute.kind == "date":
-        return day_text(bound)
-    return repr(float(bound)).removesuffix(".0")  # all digits: what nobody edits stays what it is
 
 
 def edited_domain(

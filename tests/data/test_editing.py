@@ -189,6 +189,9 @@ def test_a_number_can_become_categories_and_back(full):
     as_categories = full.with_domain(domain)
     back = edited_domain(edit(as_categories, "age", kind="numeric"), full, domain)
     assert (back["age"].kind, back["age"].lower, back["age"].upper, back["age"].integer) == ("numeric", 18, 75, True)
+    for typed in (5.0, 0.5):
+        of = edited_domain(edit(as_categories, "age", kind="numeric", unit=typed), full, domain)
+        assert of["age"].unit == typed
 
 
 @pytest.mark.parametrize("column", ["who", "age", "born", "score"])
@@ -215,6 +218,14 @@ def test_a_date_can_become_categories_and_back():
     assert edited_domain(editor_lines(full, domain), full, domain) == domain
     back = edited_domain(edit(as_categories, "born", kind="date"), full, domain)
     assert (back["born"].kind, editor_lines(full, back).at[0, "lower"]) == ("date", "1999-12-31")
+
+
+def test_bounds_of_one_day_lie_a_day_apart_from_it():
+    full = read_table(pd.DataFrame({"when": ["2024-05-01"] * 4, "x": ["a", "b"] * 2}))
+    day = Attribute("when", "categorical", ("2024-05-01",))
+    table = full.with_domain(full.domain.replace(day))
+    found = edited_domain(edit(table, "when", kind="date"), full, table.domain)["when"]
+    assert found.bounds == ("2024-04-30", "2024-05-02")
 
 
 def test_a_unit_that_is_read_off_the_rows_is_not_public_even_if_the_bounds_are():

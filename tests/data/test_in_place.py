@@ -1070,7 +1070,7 @@ def test_cells_that_a_given_domain_moves_are_told(times: int, ending: str, tmp_p
     assert [note for note in counted.notes if "of day" not in note] == [
         f"Column 'x': {cells} lie outside the domain, 0 to 10, and are taken as its nearer end.",
         f"Column 'x': {cells} {unit.format(1)}",
-        f"Column 't': {cells} lie outside the domain, 0 to 1e+06, and are taken as its nearer end.",
+        f"Column 't': {cells} lie outside the domain, 0 to 1000000, and are taken as its nearer end.",
         f"Column 't': {cells} {unit.format(0.5)}",
         f"Column 'd': {cells} lie outside the domain, 2021-01-01 to 2024-12-31, and are taken as its nearer end.",
     ]

@@ -364,6 +364,7 @@ def test_the_strongest_partner_is_not_the_one_with_the_most_values() -> None:
     agrees = np.where(np.arange(400) % 10 < 7, column, 1 - column)
     codes = np.column_stack([column, random.integers(0, 100, 400), agrees]).astype(np.int32)
     assert _strongest_partner(codes, 0, (2, 100, 2)) == 2
+    assert _strongest_partner(codes[:, [0, 2, 1]], 0, (2, 2, 100)) == 1  # whichever of them comes first
 
 
 @pytest.mark.parametrize("rows", [np.zeros(12), np.eye(12)[3] * 50])
