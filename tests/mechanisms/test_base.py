@@ -50,6 +50,13 @@ class Plain(Config):
 
 
 @dataclass(frozen=True)
+class Filling(Plain):
+    """No number or date of its rows is empty."""
+
+    fills_empty_numbers: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class PlainMechanism(Mechanism):
     def calibrated(self) -> dict[str, Any]:
         return {"scale": 7.0}
@@ -263,6 +270,12 @@ def test_a_mechanism_shows_as_public_where_its_domain_and_its_number_of_rows_are
     assert "  settings: rows 5" in replace(mechanism, config=Plain(5))._shown()[1]
 
 
+def test_a_mechanism_shows_what_warns_of_a_run_and_not_what_else_there_is_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [("caption", "It takes a minute."), ("warning", "Little is left.")]
+    monkeypatch.setattr(PlainMechanism, "expected", lambda self: said)
+    assert mechanism_of()._shown()[1][-3:] == ["  settings: ", "  Little is left.", "  to run it: mechanism(None, table)"]
+
+
 @pytest.mark.parametrize("seeded", [False, True])
 @pytest.mark.parametrize("confirmed", [True, False])
 @pytest.mark.parametrize("status", get_args(Status))
@@ -279,6 +292,22 @@ def test_only_what_is_proven_over_a_confirmed_domain_shows_that_it_may_be_publis
     shown = [f"  {line}" for line in release.guarantee._shown()[1][:2]]
     assert release._shown() == (badge, ["plain: 1 row of 3 columns", *shown, f"  {may}; the diagnostics never."])
     assert repr(release).splitlines()[-1] == f"[{badge}]"
+
+
+@pytest.mark.parametrize(("cells", "most"), [([0.0, 9.0, 9.0, 4.0], True), ([0.0, 9.0, 4.0, 5.0], False)])
+@pytest.mark.parametrize("missing", [False, True])
+def test_of_what_lies_on_a_bound_most_has_to_and_only_what_may_be_empty_is_said_to_be_full(
+    cells: list[float], most: bool, missing: bool
+) -> None:
+    """Three of four cells of 'v', or two: these are half of them, and not most; no day is one of the ends."""
+    release = mechanism_of(domain=DOMAIN.replace("v", missing=missing))(
+        None, Table(FRAME, DOMAIN.replace("v", missing=missing))
+    )
+    rows = pd.DataFrame({"a": ["x"] * 4, "v": cells, "d": pd.to_datetime([1, 50, 51, 98], unit="D")})
+    said = " ".join(replace(release, config=Filling(), rows=rows).notes)
+    assert ("Most cells of 'v' lie on a bound" in said) is most
+    assert ("No cell of 'v' is empty" in said) is missing
+    assert not replace(release, config=Plain(), rows=rows).notes
 
 
 @pytest.mark.parametrize("categories", [(False, True), (0.0, 1.0), (0, True)])
