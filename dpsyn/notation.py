@@ -83,7 +83,7 @@ def worded(value: object) -> str:
 
 def percent(share: float, digits: int = 2) -> str:
     """A share of so many significant digits at most: 48 %, 0.72 %, −3 %."""
-    return short(100 * share + 0.0, digits).replace("-", "−") + "\N{NO-BREAK SPACE}%"
+    return short(100 * share, digits).replace("-", "−") + "\N{NO-BREAK SPACE}%"
 
 
 def number(value: float | None, digits: int = 3) -> str:

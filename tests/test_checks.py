@@ -49,6 +49,14 @@ def test_a_text_is_what_its_characters_are() -> None:
         checks.choice("x", Liar("a"), ["b", "c"])
 
 
+def test_truth_values_and_durations_are_no_numbers() -> None:
+    for value in (True, np.True_, np.timedelta64(5, "s"), "5", None):
+        for check in (checks.whole, checks.number, checks.scale):
+            with pytest.raises(ParameterError, match="x"):
+                check("x", value)
+    assert (checks.whole("x", np.int64(5)), checks.number("x", np.float32(0.5))) == (5, 0.5)
+
+
 def test_what_takes_a_choice_takes_no_liar() -> None:
     liar = Liar("x")
     wrong = [

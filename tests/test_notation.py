@@ -95,3 +95,4 @@ def test_numbers_in_a_sentence() -> None:
 def test_numbers_of_few_digits_have_no_exponents():
     assert [number(value, 2) for value in (117.3, 8.04, 999.6, 0.0123)] == ["120", "8", "1,000", "0.012"]
     assert [number(value) for value in (999.96, 117.31)] == ["1,000", "117"]
+    assert [number(value) for value in (0.001, 0.0009)] == ["0.001", "9.00 × 10⁻⁴"]

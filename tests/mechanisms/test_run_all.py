@@ -7,7 +7,7 @@ import time
 import pytest
 
 import dpsyn
-from dpsyn.mechanisms.base import Mechanism, Release, run_all
+from dpsyn.mechanisms.base import Mechanism, Release, run, run_all
 
 CAR = dpsyn.load_sample("car").project(["buying", "safety", "class"])
 SPEC = dpsyn.PrivacySpec(3.0, 1e-5)
@@ -51,6 +51,13 @@ def test_what_is_no_fault_of_the_request_is_not_swallowed(monkeypatch: pytest.Mo
     monkeypatch.setattr(type(one), "_run", broken)
     with pytest.raises(ZeroDivisionError):
         run_all({"mwem": one}, CAR, lambda *_: None)
+
+
+@pytest.mark.parametrize(("seed", "status"), [(None, "proven"), (0, "demonstration")])
+def test_a_job_with_a_seed_is_a_demonstration_and_one_without_is_none(seed: int | None, status: str) -> None:
+    first, second = (run(mechanisms()["mwem"], CAR, seed, lambda *_: None) for _ in range(2))
+    assert (first.seeded, first.guarantee.status) == (seed is not None, status)
+    assert first.rows.equals(second.rows) is (seed is not None)
 
 
 def test_rows_of_two_runs_differ() -> None:
