@@ -45,6 +45,7 @@ def offers(place: str) -> dict[str, Any]:
 
 
 VERDICT, EXPORT = "Verdict", "Export"
+_SAID = "settings_of_theorems"
 _MAIN = ("epsilon", "delta", "degree", "rows", "order_of_mixture")
 """What the verdicts hang on most."""
 
@@ -52,18 +53,33 @@ _MAIN = ("epsilon", "delta", "degree", "rows", "order_of_mixture")
 def choose(section: str) -> Explorer:
     """Draw the sliders and the choice of data, and return what they say. What a section does not show stands aside."""
     of_mechanisms = {title(name): sliders for name, sliders in offers("SLIDERS").items()}
-    every: dict[str, Slider] = {slider.setting: slider for each in of_mechanisms.values() for slider in each}
+    every = _every_slider()
     main = [slider.setting for slider in of_mechanisms.get(section, ())]
     if section in (VERDICT, EXPORT):
         main = [name for name in _MAIN if name in every]
     with st.sidebar:
         st.header("Settings")
-        values = {name: every[name].draw() for name in main}
+        values = {name: every[name].drawn() for name in main}
         if len(main) < len(every):
             with st.expander("More settings"):
-                values |= {name: slider.draw() for name, slider in every.items() if name not in main}
+                values |= {name: slider.drawn() for name, slider in every.items() if name not in main}
     spec = PrivacySpec(values.pop("epsilon"), values.pop("delta"))
+    st.session_state[_SAID] = {**st.session_state.get(_SAID, {}), **values}
     return Explorer(_datasets(), spec, {name: values[name] for name in every if name in values}, tuple(every.values()))
+
+
+def _every_slider() -> dict[str, Slider]:
+    return {slider.setting: slider for sliders in offers("SLIDERS").values() for slider in sliders}
+
+
+def settings() -> dict[str, Any]:
+    """Those of the theorems, as the page had them when it was drawn last, or would have them; ε and δ are the budget's."""
+    every = {name: slider for name, slider in _every_slider().items() if name not in ("epsilon", "delta")}
+    said: dict[str, Any] = st.session_state.get(_SAID, {})
+    now = {
+        name: st.session_state[s.key] for name, s in every.items() if s.key in widgets.USUAL and s.key in st.session_state
+    }
+    return {name: slider.usual for name, slider in every.items()} | said | now
 
 
 def described(explorer: Explorer) -> dict[str, Any]:
@@ -93,15 +109,7 @@ def _datasets() -> tuple[Chosen, ...]:
 def _known(name: str) -> Chosen:
     current = visit.dataset()
     if name == YOURS:
-        classes, smallest = current.balance
-        return Chosen(
-            current.statistics,
-            True,
-            loaded=current,
-            classes=classes,
-            smallest_class=smallest,
-            domain_warning=current.table.domain.warning,
-        )
+        return Chosen.of(current)
     return Chosen(BUILT_IN[name], private=False)
 
 
@@ -129,6 +137,7 @@ def show_verdicts(explorer: Explorer) -> None:
             if name in tabs:
                 with tabs[name]:
                     further |= ask()
+        st.session_state[_SAID] |= further
         found = verdicts(explorer, explorer.focus, **further)
         for verdict in found:
             with tabs[verdict.mechanism]:
@@ -231,14 +240,7 @@ def _change_of(explorer: Explorer, verdict: Verdict, further: Mapping[str, Any])
 
 def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
     """The verdicts on the dataset in focus, with every condition."""
-    loaded = explorer.focus.loaded
-    settings = {**explorer.settings_of(explorer.focus), **further}
-    known = settings.pop("smallest_class") is not None
-    smallest = f"    smallest_class=train.smallest_class({loaded.target!r}),\n" if known and loaded is not None else ""
-    body = f"""found = dpsyn.feasibility(
-    statistics,
-    spec,
-{code.arguments(**settings)}{smallest})
+    body = f"""found = {code.verdicts(explorer, further)}
 for verdict in found:
     print(verdict.title, verdict.holds, verdict.summary)
     for condition in verdict.conditions:

@@ -206,16 +206,17 @@ def tools() -> None:
 
 
 def _notebook(on_screen: str | None) -> None:
+    from dpsyn.app import explorer
     from dpsyn.app.lab.notebook import visit_notebook
     from dpsyn.app.lab.releases import asked_of
 
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases = visit.dataset(), state.comparable()
     asked, tried = asked_of(current), state.experiments_by_data()[0] if state.experiments() else []
-    spec = widgets.budget()
+    spec, settings = widgets.budget(), explorer.settings()
     widgets.download(
         "Jupyter notebook",
-        lambda: visit_notebook(current, releases, asked, tried, spec, on_screen),
+        lambda: visit_notebook(current, releases, asked, tried, spec, settings, on_screen),
         f"dpsyn_{widgets.file_stem(current.table.name)}.ipynb",
         icon="book",
         key="share_notebook",

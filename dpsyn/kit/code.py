@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
@@ -93,6 +94,15 @@ print(train.n, "rows to learn from,", test.n if test else 0, "held out")
 def arguments(**values: Any) -> str:
     """Named arguments, a line each; what is None is left to its default."""
     return "".join(f"    {name}={value!r},\n" for name, value in values.items() if value is not None)
+
+
+def verdicts(explorer: Explorer, further: Mapping[str, Any]) -> str:
+    """The call that judges the dataset of the details; its smallest class, a count of private rows, as what counts it."""
+    loaded = explorer.focus.loaded
+    settings = {**explorer.settings_of(explorer.focus), **further}
+    known = settings.pop("smallest_class") is not None
+    smallest = f"    smallest_class=train.smallest_class({loaded.target!r}),\n" if known and loaded is not None else ""
+    return f"dpsyn.feasibility(\n    statistics,\n    spec,\n{arguments(**settings)}{smallest})"
 
 
 def on_feasibility(explorer: Explorer, body: str, imports: str = "") -> str:

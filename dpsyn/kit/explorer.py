@@ -23,15 +23,21 @@ class Slider:
 
     Attributes:
         setting: its name, as ``dpsyn.feasibility`` takes it.
-        draw: draws the widget, and gives the setting's value.
+        draw: draws the widget with a ``value`` to begin with, and gives the setting's value.
+        usual: what it is until somebody moves it.
         key: of the widget.
         values: what it can be, in order; pictures that follow it while it is dragged are made for each of them.
     """
 
     setting: str
-    draw: Callable[[], Any]
+    draw: Callable[..., Any]
+    usual: Any
     key: str = ""
     values: Sequence[Any] = ()
+
+    def drawn(self) -> Any:
+        """Draw the widget: the setting's value."""
+        return self.draw(value=self.usual)
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,13 @@ class Chosen:
     classes: int = 2
     smallest_class: int | None = None
     domain_warning: str = ""
+
+    @classmethod
+    def of(cls, current: Dataset) -> Chosen:
+        """The dataset of this visit."""
+        classes, smallest = current.balance
+        warning = current.table.domain.warning
+        return cls(current.statistics, True, current, classes, smallest, warning)
 
 
 @dataclass(frozen=True)
@@ -110,16 +123,21 @@ class Explorer:
         return {name: settings[name] for name in names}
 
 
-def _reduced_space_size() -> int | None:
+def _reduced_space_size(*, value: None) -> int | None:
+    """Its slider; ``value`` stands for the smallest size that is allowed."""
     size = st.select_slider(
         "m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params", help=widgets.AFTERWARDS
     )
     return None if size == _SMALLEST else round(float(size))
 
 
-EPSILON = Slider("epsilon", widgets.epsilon_slider, widgets.EPSILON, widgets.EPSILONS)
+EPSILON = Slider("epsilon", widgets.epsilon_slider, widgets.USUAL[widgets.EPSILON], widgets.EPSILON, widgets.EPSILONS)
 DEGREE = Slider(
-    "degree", partial(widgets.degree_slider, "It moves every verdict but DP-CDA's."), widgets.DEGREE, widgets.DEGREES
+    "degree",
+    partial(widgets.degree_slider, "It moves every verdict but DP-CDA's."),
+    widgets.USUAL[widgets.DEGREE],
+    widgets.DEGREE,
+    widgets.DEGREES,
 )
 DELTA = Slider(
     "delta",
@@ -127,6 +145,7 @@ DELTA = Slider(
         widgets.delta_slider,
         why=f"It moves DP-CDA's verdict, and the noise of a run of noisy reweighting. {widgets.AFTERWARDS}",
     ),
+    widgets.USUAL[widgets.DELTA],
     widgets.DELTA,
     widgets.DELTAS,
 )
@@ -137,13 +156,13 @@ FAILURE_PROBABILITY = Slider(
         "γ (failure probability of the accuracy theorems)",
         0.005,
         0.245,
-        0.125,
-        0.005,
+        step=0.005,
         key="f_gamma",
         format="%.3f",
         bind="query-params",
         help=widgets.AFTERWARDS,
     ),
+    0.125,
     "f_gamma",
     tuple(round(0.005 * i, 3) for i in range(1, 50)),
 )
@@ -154,13 +173,13 @@ ACCURACY = Slider(
         "accuracy (the papers' δ or α)",
         0.001,
         0.5,
-        0.125,
-        0.001,
+        step=0.001,
         format="%.3f",
         key="f_accuracy",
         bind="query-params",
         help="What noisy reweighting and MWEM are asked for: an error of at most 8 times it.",
     ),
+    0.125,
     "f_accuracy",
     tuple(round(0.001 * i, 3) for i in range(1, 501)),
 )
@@ -170,13 +189,13 @@ ROWS = Slider(
         st.select_slider,
         "k (synthetic rows)",
         widgets.COUNTS,
-        1000,
         key="f_rows",
         bind="query-params",
         format_func="{:,}".format,
         help="How many rows a release has. It moves every verdict but MWEM's.",
     ),
+    1000,
     "f_rows",
     widgets.COUNTS,
 )
-REDUCED_SPACE_SIZE = Slider("reduced_space_size", _reduced_space_size)
+REDUCED_SPACE_SIZE = Slider("reduced_space_size", _reduced_space_size, None)

@@ -79,6 +79,8 @@ def said(text: str) -> str:
 
 EPSILON, DELTA, DEGREE, ORDER = "epsilon", "delta", "degree", "order"
 """Of the settings that all pages share, in the address and in the session."""
+USUAL: Mapping[str, Any] = {EPSILON: 1.0, DELTA: 1e-5, DEGREE: 2, ORDER: 8}
+"""What they are until somebody moves them."""
 AFTERWARDS = "Release to update."
 """Of a slider that no picture follows while it is dragged."""
 SHARED: Mapping[str, Any] = {"bind": "query-params", "persist_state": "session"}
@@ -87,7 +89,7 @@ DEGREES = (1, 2, 3, 4)
 ORDERS = tuple(2**i for i in range(10))
 
 
-def epsilon_slider(key: str = EPSILON, *, value: float = 1.0, why: str = "") -> float:
+def epsilon_slider(key: str = EPSILON, *, value: float = USUAL[EPSILON], why: str = "") -> float:
     """ε from 0.001 to 1000, logarithmic: the one that all pages share, unless ``key`` is another, which ``why`` explains."""
     with st.container(key=f"ends_{key}", gap="xsmall"):
         chosen = st.select_slider(
@@ -109,12 +111,12 @@ def _written(delta: float) -> str:
     return f"{delta:.0e}".replace("e-0", "e-")
 
 
-def delta_slider(*, disabled: bool = False, why: str = "") -> float:
+def delta_slider(*, value: float = USUAL[DELTA], disabled: bool = False, why: str = "") -> float:
     """The δ of the privacy budget, logarithmic, which all pages share."""
     chosen = st.select_slider(
         "δ (privacy slack)",
         DELTAS,
-        value=1e-5,
+        value=value,
         format_func=_written,
         key=DELTA,
         help="What may be added to e^ε times a probability when a row changes. Take it far below 1/n: the loss of privacy "
@@ -127,26 +129,27 @@ def delta_slider(*, disabled: bool = False, why: str = "") -> float:
 
 def budget() -> PrivacySpec:
     """The ε and δ that all pages share, for a page that does not show the sliders."""
-    return PrivacySpec(float(st.session_state.get(EPSILON, 1.0)), float(st.session_state.get(DELTA, 1e-5)))
+    epsilon, delta = (float(st.session_state.get(name, USUAL[name])) for name in (EPSILON, DELTA))
+    return PrivacySpec(epsilon, delta)
 
 
 def budget_in_link() -> dict[str, list[str]]:
     """What an address says of :func:`budget`: nothing where it is the usual one."""
     spec = budget()
     return {
-        EPSILON: [f"{spec.epsilon:g}"] if spec.epsilon != 1.0 else [],
-        DELTA: [_written(spec.delta)] if spec.delta != 1e-5 else [],
+        EPSILON: [f"{spec.epsilon:g}"] if spec.epsilon != USUAL[EPSILON] else [],
+        DELTA: [_written(spec.delta)] if spec.delta != USUAL[DELTA] else [],
     }
 
 
-def degree_slider(why: str = "") -> int:
+def degree_slider(why: str = "", *, value: int = USUAL[DEGREE]) -> int:
     """d, which all pages share."""
     return int(
         st.slider(
             "d (columns of a table)",
             DEGREES[0],
             DEGREES[-1],
-            2,
+            value,
             key=DEGREE,
             help=f"How many columns a table looks at. More keep more structure, but cost noise and time. {why}".rstrip(),
             **SHARED,
@@ -154,13 +157,13 @@ def degree_slider(why: str = "") -> int:
     )
 
 
-def order_slider(why: str = "") -> int:
+def order_slider(why: str = "", *, value: int = USUAL[ORDER]) -> int:
     """l, which all pages share."""
     return int(
         st.select_slider(
             "l (order of mixture)",
             ORDERS,
-            8,
+            value,
             key=ORDER,
             help=f"How many records of a class DP-CDA averages into one synthetic row. {why}".rstrip(),
             **SHARED,

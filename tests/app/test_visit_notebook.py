@@ -25,6 +25,7 @@ from tests.notebook import read, run
 
 ODD = "a\"b'''\n# <img src=x onerror=alert(1)>"
 SPEC = dpsyn.PrivacySpec(3.0, 1e-3)
+SETTINGS = {"degree": 3, "rows": 40}
 ASKED = Asked("ill", (1, 2), ("logistic regression",))
 
 
@@ -58,7 +59,7 @@ def test_it_runs_and_gives_what_the_visit_gave(
     experiment = Experiment(1, ODD, "people.csv", "", grid, **asked)
     before = run_grid(grid, learn, holdout=held_out, backend="here", **asked)
     experiment.results = {result.key: result for result in before}
-    text = visit_notebook(current, releases, ASKED, [experiment], SPEC).decode()
+    text = visit_notebook(current, releases, ASKED, [experiment], SPEC, SETTINGS).decode()
     current.table.frame.to_csv(tmp_path / "people.csv", index=False)
     shown, names = run(text.replace("workers=2", "backend='here'"), tmp_path, monkeypatch)
 
@@ -84,18 +85,25 @@ def words_of(text: bytes) -> str:
     return "\n".join("".join(cell["source"]) for cell in read(text)["cells"] if cell["cell_type"] == "markdown")
 
 
+def test_without_a_row_no_theorem_is_asked(current: Dataset) -> None:
+    none = current.table.take(np.arange(0))
+    text = visit_notebook(Dataset(table=none, full=none, target="ill", revision=1), [], ASKED, [], SPEC, SETTINGS)
+    assert b"dpsyn.feasibility" not in text
+    assert b"read_table" in text
+
+
 def test_words_of_the_data_are_no_mark_up(current: Dataset) -> None:
-    words = words_of(visit_notebook(current, [made(current, None, 2)], ASKED, [], SPEC))
+    words = words_of(visit_notebook(current, [made(current, None, 2)], ASKED, [], SPEC, SETTINGS))
     assert "nothing here makes these again" in words
     assert "<img" not in words.replace("\\<img", "")
     assert not any(line.startswith("# ") and "img" in line for line in words.splitlines())
 
 
 def test_it_says_what_is_not_public_and_where_the_rest_is_known_from(current: Dataset) -> None:
-    assert "no guarantee is true yet" in words_of(visit_notebook(current, [], ASKED, [], SPEC))
+    assert "no guarantee is true yet" in words_of(visit_notebook(current, [], ASKED, [], SPEC, SETTINGS))
     public = current.table.with_domain(current.table.domain.confirmed())
     known = Dataset(table=public, full=public, target="ill", sources={"age": "code book"}, revision=2)
-    words = words_of(visit_notebook(known, [], ASKED, [], SPEC))
+    words = words_of(visit_notebook(known, [], ASKED, [], SPEC, SETTINGS))
     assert "- age: code book" in words
     assert "no guarantee is true yet" not in words
 
@@ -104,7 +112,9 @@ def test_it_says_what_is_not_public_and_where_the_rest_is_known_from(current: Da
 def test_one_column_that_nobody_confirmed_is_enough_for_no_guarantee_to_be_true(current: Dataset, known: int) -> None:
     columns = [replace(a, public=at < known) for at, a in enumerate(current.table.domain.attributes)]
     table = current.table.with_domain(dpsyn.Domain.of(columns))
-    words = words_of(visit_notebook(Dataset(table=table, full=table, target="ill", revision=3), [], ASKED, [], SPEC))
+    words = words_of(
+        visit_notebook(Dataset(table=table, full=table, target="ill", revision=3), [], ASKED, [], SPEC, SETTINGS)
+    )
     assert ("no guarantee is true yet" in words) == (known < len(columns))
     assert ("It is public." in words) == (known == len(columns))
 
@@ -120,7 +130,7 @@ def test_a_release_is_made_again_as_it_was_and_its_claim_is_said_with_its_status
         config = dpsyn.MWEM(rounds=2, rows=9)
         release = config.calibrate(spec, domain, table.n)(None if seed is None else np.random.default_rng(seed), table)
         one = MadeRelease(1, "mine", release, seed, "people.csv", domain, config=config)
-        text = visit_notebook(current, [one], ASKED, [], SPEC)
+        text = visit_notebook(current, [one], ASKED, [], SPEC, SETTINGS)
         claim = str(release.guarantee)
         assert escape.markdown(claim[0].upper() + claim[1:]) in words_of(text)
         assert release.guarantee.status_in_words in claim.lower()
@@ -135,7 +145,7 @@ def test_a_release_is_made_again_as_it_was_and_its_claim_is_said_with_its_status
 def test_an_experiment_is_there_once(current: Dataset) -> None:
     grid = Grid({"a": dpsyn.NoisyReweighting(rows=9)}, SPEC, values=(1.0, 2.0), repeats=1, draws=1)
     experiment = Experiment(1, "one", "people.csv", "", grid, None, (1,), ())
-    text = visit_notebook(current, [], ASKED, [experiment], SPEC, "print(7)").decode()
+    text = visit_notebook(current, [], ASKED, [experiment], SPEC, SETTINGS, "print(7)").decode()
     assert text.count("run_grid(") == 1
     assert "print(7)" not in text
 
@@ -143,10 +153,11 @@ def test_an_experiment_is_there_once(current: Dataset) -> None:
 def test_without_a_release_it_ends_with_what_was_on_screen(
     current: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = visit_notebook(current, [], ASKED, [], SPEC, "print(7)")
+    text = visit_notebook(current, [], ASKED, [], SPEC, SETTINGS, "print(7)")
     current.table.frame.to_csv(tmp_path / "people.csv", index=False)
     shown, names = run(text, tmp_path, monkeypatch)
-    assert isinstance(shown[-2], type(dpsyn.feasibility(current.statistics, SPEC)))
+    classes = {"classes": 2, "smallest_class": current.parts[0].smallest_class("ill")}
+    assert [*shown[-2]] == [*dpsyn.feasibility(current.statistics, SPEC, **SETTINGS, **classes)]
     assert names["spec"] == SPEC
     assert "print(7)" in str(read(text)["cells"][-1])  # what the page showed
     assert b"reports" not in text

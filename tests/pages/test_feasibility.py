@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import dpsyn
@@ -9,6 +12,7 @@ from dpsyn.app.road import offers
 from dpsyn.mechanisms.feasibility import verdict_of
 from dpsyn.notation import percent
 from dpsyn.theory.datasets import BUILT_IN
+from tests.notebook import read
 from tests.pages.conftest import charts, confirm
 
 
@@ -125,6 +129,51 @@ def test_a_card_has_the_number_of_the_library(open_page):
     scale = run.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), current.table.domain, n=current.table.n).calibrated()["noise_scale"]
     assert float(found.dp_cda.headline.number.removeprefix("σ = ")) == pytest.approx(scale, rel=0.1)
     assert any(m.value.startswith("Private if class sizes are public. ") for m in app.markdown)
+
+
+SLIDERS = {"f_rows": 1, "f_floor": 0.2, "f_ceiling": 1.5, "f_gamma": 0.2, "f_m": "100000", "degree": 1, "order": 64}
+
+
+@pytest.fixture
+def verdicts_of_notebook(monkeypatch):
+    """What the cell on theorems shows of the notebook that a visit takes along."""
+    files: dict[str, Any] = {}
+
+    def keep(_label, data, file, **_options):
+        files[file.rsplit(".")[-1]] = data
+
+    monkeypatch.setattr("dpsyn.kit.widgets.download", keep)
+
+    def shown():
+        cells = ["".join(cell["source"]) for cell in read(files["ipynb"]())["cells"] if cell["cell_type"] == "code"]
+        names: dict[str, Any] = {"np": np, "dpsyn": dpsyn}
+        (asked,) = (cell for cell in cells if "\ndpsyn.feasibility(" in cell)
+        exec(next(cell for cell in cells if "train, test = " in cell), names)
+        exec(asked.replace("dpsyn.feasibility(", "found = dpsyn.feasibility("), names)
+        return [verdict.headline.number for verdict in names["found"]]
+
+    return shown
+
+
+@pytest.mark.parametrize("moved", [{}, SLIDERS])
+def test_the_notebook_of_the_visit_says_what_the_page_says(open_page, verdicts_of_notebook, moved):
+    app = open_page("feasibility", data="asia", epsilon="10", **{key: str(v) for key, v in moved.items()})
+    app.session_state["share"] = True
+    app.run()
+    assert not app.exception
+    said = numbers(app)
+    assert not [warning for warning in app.warning if "Not taken from the link" in warning.value]
+    assert verdicts_of_notebook() == said
+    app = app.switch_page("data.py").run()
+    assert verdicts_of_notebook() == said  # what the visit has seen, wherever it takes the notebook along
+
+
+def test_the_notebook_of_a_visit_that_has_not_seen_the_page_says_what_it_would_say(open_page, verdicts_of_notebook):
+    app = open_page("data", data="asia", epsilon="10", degree="1", order="64")
+    app.session_state["share"] = True
+    app.run()
+    said = verdicts_of_notebook()
+    assert said == numbers(app.switch_page("feasibility.py").run())
 
 
 def test_the_answer_stands_above_the_cards(open_page):

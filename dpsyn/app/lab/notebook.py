@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import dpsyn
 from dpsyn import escape
 from dpsyn.app.lab.releases import Asked
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.kit import code
+from dpsyn.kit.explorer import Chosen, Explorer
 from dpsyn.kit.notebook import Code, Words, notebook
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
@@ -41,6 +43,7 @@ def visit_notebook(
     asked: Asked,
     experiments: Sequence[Experiment],
     spec: PrivacySpec,
+    settings: Mapping[str, Any],
     on_screen: str | None = None,
 ) -> bytes:
     """The file's bytes. It holds no row; the domain of the data stands in it, and reads no session.
@@ -51,12 +54,14 @@ def visit_notebook(
         asked: what a comparison measures.
         experiments: about it.
         spec: the budget that all pages share.
+        settings: of the theorems on page Feasibility.
         on_screen: code of the page, for a visit that has made nothing.
     """
     again = [made for made in releases if plain_config(made.config) is not None]
     cells: list[Words | Code] = [Words("## The data"), Code(code.read(current)), Code("table")]
     cells += [Words(_domain(current)), Code("train.domain")]
-    cells += [Words("## Do the theorems apply?"), Code(_feasibility(current, spec))]
+    if current.table.n:
+        cells += [Words("## Do the theorems apply?"), Code(_feasibility(current, spec, settings))]
     for number, made in enumerate(again, start=1):
         cells += [Words(_words_of(number, made)), Code(_release(number, made))]
     left_out = [made.label for made in releases if made not in again]
@@ -100,17 +105,12 @@ def _domain(current: Dataset) -> str:
     return "## The domain\n\n" + ("Where its columns are known from:\n\n" + "\n".join(known) if known else "It is public.")
 
 
-def _feasibility(current: Dataset, spec: PrivacySpec) -> str:
-    target = current.target
-    classes = (
-        ""
-        if target is None
-        else (f", classes=train.domain[{target!r}].size, smallest_class=train.smallest_class({target!r})")
-    )
+def _feasibility(current: Dataset, spec: PrivacySpec, settings: Mapping[str, Any]) -> str:
+    asked = Explorer((Chosen.of(current),), spec, settings)
     return (
         f"statistics = train.statistics(two_valued_as_bit={current.two_valued_as_bit!r})\n"
         f"spec = {code.written(spec)}\n"
-        f"dpsyn.feasibility(statistics, spec{classes})"
+        f"{code.verdicts(asked, {})}"
     )
 
 

@@ -154,6 +154,7 @@ SLIDERS = (
     Slider(
         "order_of_mixture",
         partial(widgets.order_slider, "It moves DP-CDA's verdict alone."),
+        widgets.USUAL[widgets.ORDER],
         widgets.ORDER,
         widgets.ORDERS,
     ),
