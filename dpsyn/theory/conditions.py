@@ -197,7 +197,7 @@ class Headline:
         number: what is promised, or what it takes; e.g. ``"± 0.9"``, ``"ε = 2,080"``.
         sentence: whether it is private, and what to expect of the error.
         level: ``"good"`` private with an informative bound on the error, ``"open"`` private without one, ``"bad"`` not
-            private.
+            private, or not possible.
     """
 
     number: str
@@ -210,7 +210,11 @@ class Headline:
         return cls(f"± {within}", f"Private. A theorem promises little: {what} within {within}.", "open")
 
 
-MARKS = {"good": "✓ private, the error is bounded", "open": "◇ private, without such a bound", "bad": "✗ not private"}
+MARKS = {
+    "good": "✓ private, the error is bounded",
+    "open": "◇ private, without such a bound",
+    "bad": "✗ not private, or not possible",
+}
 """What a verdict's sign means, by the level of its headline."""
 
 

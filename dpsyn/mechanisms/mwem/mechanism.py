@@ -16,7 +16,7 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import DEGREE, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
-from dpsyn.mechanisms.mwem.theorems import best_rounds
+from dpsyn.mechanisms.mwem.theorems import best_rounds, too_many
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -30,10 +30,8 @@ from dpsyn.theory.formulas import Paper
 Measured = Literal["tables", "cells"]
 Output = Literal["last", "average"]
 
-MOST_POINTS = 2**22
-"""Rows of the domain: a weight is kept for each."""
 MOST_NOISY = 2**20
-"""Of them that may get noise at the start: exact noise takes some microseconds each."""
+"""Rows of the domain that may get noise at the start: exact noise takes some microseconds each."""
 MOST_ROUNDS = 200
 ROUNDS_A_COLUMN = 2
 """Of one, two and three, two was as good on ASIA and half as slow on Adult's eight columns as three."""
@@ -165,10 +163,9 @@ class MWEM(Categories):
                 replay too many measurements.
         """
         domain, n, stage, budget = self._begun(spec, domain, n)
-        most, why = (MOST_NOISY, "adds noise to") if self.start_share else (MOST_POINTS, "keeps a weight for")
-        if domain.size > most:
-            allowed = f"at most {most:,}, because MWEM {why} each. Leave out columns or bins"
-            raise ParameterError("possible rows", domain.size, allowed)
+        fault = too_many(domain.size, *((MOST_NOISY, "adds noise to") if self.start_share else ()))
+        if fault is not None:
+            raise fault
         queries = Queries(domain.shape, min(self.degree, len(domain)))
         rounds = self.rounds or ROUNDS_A_COLUMN * len(domain)
         if self.rounds is None and self.measured == "cells" and spec.neighbouring == "replace_one":

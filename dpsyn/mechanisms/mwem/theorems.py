@@ -23,8 +23,17 @@ from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy
 from dpsyn.theory.logarithms import Side, exp_of, format_log, nearest_float
 from dpsyn.theory.thresholds import single_change, summarise, threshold, whole_threshold
 
+_MOST_POINTS = 2**22
+"""Rows of the domain: a weight is kept for each."""
 _FURTHEST = 600.0
 """ln of the largest n·ε that is looked at, and its negative the smallest."""
+
+
+def too_many(points: int, most: int = _MOST_POINTS, does: str = "keeps a weight for") -> ParameterError | None:
+    """Why there is no run where so many rows are possible, or None."""
+    if points <= most:
+        return None
+    return ParameterError("possible rows", points, f"at most {most:,}, because MWEM {does} each. Leave out columns or bins")
 
 
 def log_error(rows_times_epsilon: float, rounds: int, log_points: float, log_queries: float) -> float:
@@ -48,7 +57,8 @@ def best_rounds(rows_times_epsilon: float, log_points: float, log_queries: float
 
 @dataclass(frozen=True)
 class _Setting:
-    """What the bound depends on; n as its natural logarithm, ``promise`` is 8·accuracy, ``rounds`` None: the best T."""
+    """What the bound depends on; n as its natural logarithm, ``promise`` is 8·accuracy, ``rounds`` None: the best T; and why
+    there is no run."""
 
     log_n: float
     epsilon: float
@@ -58,6 +68,7 @@ class _Setting:
     queries: int
     rounds: int | None
     n_is_public: bool
+    fault: ParameterError | None = None
 
     @property
     def rows_times_epsilon(self) -> float:
@@ -143,6 +154,7 @@ def verdict(
         queries=contingency_cells(sizes, min(degree, len(sizes))),
         rounds=rounds,
         n_is_public=spec.neighbouring == "replace_one",
+        fault=None if stats.sizes is None else too_many(math.prod(stats.sizes)),
     )
     found = _conditions(setting)
     used, error = setting.used_rounds, exp_of(setting.log_error)
@@ -187,7 +199,10 @@ def verdict(
 
 
 def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> Headline:
-    """The error of a cell by Theorem 2.2."""
+    """The error of a cell by Theorem 2.2, or why there is no run."""
+    if setting.fault is not None:
+        said = f"Not possible for these columns: {setting.fault.value:,} possible rows, {setting.fault.allowed}."
+        return Headline("—", said, "bad")
     if not setting.n_is_public:
         return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")
     of = f"cell of a table of {counted(degree, 'column')}"
@@ -262,6 +277,13 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
                   (threshold("accuracy", "at_most", -math.log(8), log_promise - math.log(8), strict=True),), strict=True,
                   note="Shares of cells lie in [0, 1]: any rows at all are within 1."),
     ]  # fmt: skip
+    if setting.fault is not None:
+        most, how = math.log(_MOST_POINTS), "leave out columns or bins"
+        limit = Remedy("possible rows", "at_most", most, setting.log_points, integer=True, caveat=how)
+        found.append(
+            Condition("possible", "A weight can be kept for every possible row", f"|D| \\le {_MOST_POINTS}", "our limit",
+                      "<=", most, setting.log_points, "validity", (limit,))
+        )  # fmt: skip
     if not setting.n_is_public:
         found.append(
             Condition("public_n", "The number of rows is public", "replace-one neighbours", "Theorem 2.2", ">=",

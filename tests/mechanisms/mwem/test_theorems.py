@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.domain import Attribute
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.mwem import theorems
 from dpsyn.statistics import DatasetStatistics
@@ -192,3 +193,26 @@ def test_of_a_release_the_bound_is_about_the_epsilon_of_its_rounds() -> None:
         mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, delta), domain, 100)
         with pytest.raises(InputError, match=rf"^Theorem 2\.2 is about .*, and this release .*{word}"):
             theorems.of_release(mechanism.facts(), frame, stats, frame)
+
+
+def sized(*sizes: int) -> tuple[Any, dpsyn.Domain]:
+    columns = [Attribute(f"c{j}", "categorical", tuple("abc"[:size]), public=True) for j, size in enumerate(sizes)]
+    return verdict(DatasetStatistics(sum(sizes), 10**15, 1e-6, sizes=sizes), 1000.0), dpsyn.Domain.of(columns)
+
+
+def test_the_verdict_refuses_the_columns_that_a_run_refuses() -> None:
+    """2^22 possible rows have a weight each; 3·2^21 have none."""
+    found, domain = sized(*(2,) * 22)
+    assert dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1000.0), domain, 10**6).domain.size == 4_194_304
+    assert found.mark == "◇"
+    assert "possible" not in {condition.key for condition in found.conditions}
+    found, domain = sized(*(2,) * 21, 3)
+    with pytest.raises(ParameterError, match="possible rows = 6291456"):
+        dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1000.0), domain, 10**6)
+    said = "✗ MWEM: —. Not possible for these columns: 6,291,456 possible rows, at most 4,194,304, because MWEM keeps"
+    assert found.line.startswith(said)
+    assert found["possible"].fix == "possible rows ≤ 4.194 × 10⁶ (leave out columns or bins)"
+    assert not found["possible"].holds
+    assert not found.to_dict()["private"]
+    assert found.change is None
+    assert verdict(DatasetStatistics(66, 10**15, 1e-6), 1000.0).mark == "◇"  # nobody knows its columns
