@@ -20,7 +20,7 @@ from dpsyn.kit import jobs, visit, visitor
 from dpsyn.kit.jobs import Job
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.mechanisms.base import Release
-from dpsyn.notation import counted
+from dpsyn.notation import counted, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import BETWEEN, rounded_up, together
 
@@ -174,7 +174,7 @@ def keep_releases(folder: Workspace, job: Job) -> None:
 
 
 def _release_of(context: Mapping[str, Any], release: Release, number: int) -> MadeRelease:
-    claim = f"ε = {rounded_up(release.guarantee.epsilon, 3)}"
+    claim = f"ε = {readable(rounded_up(release.guarantee.epsilon, 3))}"
     if release.guarantee.status == "published_but_wrong":
         claim = "no guarantee"
     name = f"{context['title']} · {claim}" + (" · demonstration" if release.seeded else "")

@@ -76,16 +76,27 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
         both = with_comma.any() and matches(texts, r"\.").any()
         said = "writes some numbers with decimal commas and others with points, and was read as text. Write all in one way."
         return (f"Column {quoted(name)} {said}",) if both else ()
-    others = np.flatnonzero(~numeric & ~thousands)
-    others = others[np.argsort(-counts[others], kind="stable")]
-    listed = ", ".join(f"{quoted(words.texts[int(i)].as_py())} ({counts[i]})" for i in others[:3])
-    odd = int(counts[others].sum())
+    numbers = numeric | thousands
+    odd = int(counts[~numbers].sum())
+    if (few := int(counts[numbers].sum())) < odd:
+        return (
+            f"Column {quoted(name)} mixes numbers, such as {_listed(words, numbers)}, with other values, and was read as "
+            f"text: {f'{few:,} cells are numbers' if few > 1 else '1 cell is a number'}. If that stands for no answer, "
+            "empty those cells in the file, or write NA in them, and load it again.",
+        )
     before = f"remove the thousands separators of {some(grouped)}, and " if grouped.any() else ""
     return (
-        f"Column {quoted(name)} mixes numbers with other values, such as {listed}, and was read as text: "
+        f"Column {quoted(name)} mixes numbers with other values, such as {_listed(words, ~numbers)}, and was read as text: "
         f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, {before}"
         "empty those cells in the file, or write NA in them, and load it again.",
     )
+
+
+def _listed(words: Words, which: npt.NDArray[np.bool_]) -> str:
+    """The commonest three of some texts, and how many cells hold each."""
+    counts, found = words.counts(), np.flatnonzero(which)
+    found = found[np.argsort(-counts[found], kind="stable")]
+    return ", ".join(f"{quoted(words.texts[int(i)].as_py())} ({counts[i]})" for i in found[:3])
 
 
 def _unit(texts: Any) -> str | None:

@@ -39,6 +39,16 @@ _FIELDS = (
 )
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 READ_OFF = "read off these rows"
+_OF_KINDS = {
+    "categories": ("a list of categories", ("categorical", "truth")),
+    "lower": ("a lower bound", ("numeric", "date")),
+    "upper": ("an upper bound", ("numeric", "date")),
+    "unit": ("a unit", ("numeric",)),
+    "keep": ("keeping weekdays or months", ("date",)),
+    "bins": ("a number of bins", ("numeric", "date")),
+}
+"""What a cell of the editor holds, and the kinds of columns that have it."""
+_PLURALS = {"categorical": "categories", "truth": "truth values", "numeric": "numbers", "date": "dates"}
 _FEW_CATEGORIES = 20
 """Up to so many, a list of them may well be public, however few the rows."""
 SOURCES = ("code book", "definition", READ_OFF)
@@ -82,17 +92,37 @@ def editor_lines(
                 "kind": attribute.kind,
                 "values": attribute.size,
                 "cost": 100 * costs.get(read.name, 0.0),
-                "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
-                "lower": attribute.bounds[0],
-                "upper": attribute.bounds[1],
-                "unit": attribute.unit if attribute.kind == "numeric" else None,
-                "keep": list(attribute.keep),
+                **_typed(attribute),
                 "missing": attribute.missing,
                 "source": (sources or {}).get(read.name, SOURCES[0]) if attribute.public else READ_OFF,
-                "bins": attribute.bins if attribute.is_binned else None,
             }
         )
     return pd.DataFrame(lines, columns=list(_FIELDS)).astype({"bins": "Int64", "unit": "float64"})
+
+
+def _typed(attribute: Attribute) -> dict[str, Any]:
+    """What a line shows of a column and not every kind has."""
+    return {
+        "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
+        "lower": attribute.bounds[0],
+        "upper": attribute.bounds[1],
+        "unit": attribute.unit if attribute.kind == "numeric" else None,
+        "keep": list(attribute.keep),
+        "bins": attribute.bins if attribute.is_binned else None,
+    }
+
+
+def _refuse_of_other_kinds(line: dict[str, Any], old: Attribute) -> None:
+    """Nothing that somebody typed is thrown away; what is there of the column's last kind is."""
+    for field, before in _typed(old).items():
+        what, of = _OF_KINDS[field]
+        typed = line[field]
+        empty = not len(typed) if isinstance(typed, list | tuple | np.ndarray) else pd.isna(typed) or not str(typed).strip()
+        same = list(typed) == before if isinstance(before, list) and not empty else typed == before
+        if line["kind"] not in of and not empty and not same:
+            kinds = " and ".join(_PLURALS[kind] for kind in of)
+            said = f"column {quoted(old.name)}: {what} is for {kinds}: empty the cell, or choose another kind"
+            raise DomainError(said, column=old.name)
 
 
 def edited_domain(
@@ -126,6 +156,7 @@ def _attribute(line: dict[str, Any], old: Attribute, full: AnyTable) -> Attribut
     kind, missing, public = line["kind"], bool(line["missing"]), line["source"] in SOURCES[:-1]
     if kind not in KINDS:
         raise DomainError(f"column {quoted(old.name)}: choose a kind ({', '.join(KINDS)})", column=old.name)
+    _refuse_of_other_kinds(line, old)
     if kind in ("truth", "categorical"):
         texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
         public = public and (bool(texts) or not old.is_binned)

@@ -54,7 +54,13 @@ def rounded_up(value: float, digits: int) -> str:
     A relative excess of 1e-12 counts as rounding in the number itself: 0.1 + 0.2 is 0.3.
     """
     shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(value) * (1 - 1e-12)))
-    return f"{float(shown):.{digits}g}"
+    return _plain(float(shown), digits)
+
+
+def _plain(value: float, digits: int) -> str:
+    """1000 and not 1e+03, of numbers below a million; what :func:`float` reads."""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and value < 1e6 else text
 
 
 def worded_fact(name: str, value: object) -> str:
@@ -71,7 +77,7 @@ def rounded_down(value: float, digits: int) -> str:
     A relative excess of 1e-12 counts as rounding, as in :func:`rounded_up`.
     """
     shown = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(float(value) * (1 + 1e-12)))
-    return f"{float(shown):.{digits}g}"
+    return _plain(float(shown), digits)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,9 @@ def test_names_and_lists_of_releases_round_up_and_say_what_was_read_from_a_file(
     assert _release_of(context, release_of(), 1).name == "MWEM · ε = 1.01"
     assert _release_of(context, release_of("published_but_wrong"), 1).name == "MWEM · no guarantee"
     assert _release_of(context, replace(release_of(), seeded=True), 1).name == "MWEM · ε = 1.01 · demonstration"
+    for epsilon, said in ((1000.0, "1000"), (20_790.1, "20,800"), (2e7, "2 × 10⁷")):
+        claim = replace(release_of().guarantee, epsilon=epsilon)
+        assert _release_of(context, replace(release_of(), guarantee=claim), 1).name == f"MWEM · ε = {said}"
     line = releases._line(made(release_of()))
     assert (line["ε"], line["δ"], line["Status"]) == ("1.001", "1.01 × 10⁻⁵", "proven")
     line = releases._line(made(release_of("published_but_wrong")))

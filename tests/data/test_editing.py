@@ -66,7 +66,6 @@ def test_a_date_keeps_weekday_and_month_where_asked_for(full):
         "who": [], "ill": [], "age": [], "born": ["weekday", "month"], "score": []
     }  # fmt: skip
     assert edited_domain(lines, full, asked) == asked
-    assert edited_domain(edit(full, "score", keep=["month"]), full, full.domain) == full.domain
     none = lines_of(full)
     none["keep"] = None
     assert edited_domain(none, full, asked)["born"].keep == ()
@@ -149,7 +148,7 @@ def test_of_a_confirmed_column_nothing_is_read_off_the_rows_where_the_line_says_
         edited_domain(edit(rows, "illness", categories=[]), rows, rows.domain)
     gaps = read_table(b"x,b\n1,0\n,1\n5,0\n")
     for missing in (False, True):
-        line = edit(gaps, "x", lower="0", upper="9", missing=missing, source="code book")
+        line = edit(gaps, "x", missing=missing, source="code book")
         found = edited_domain(line, gaps, gaps.domain)["x"]
         assert (found.missing, found.public) == (missing, True)
 
@@ -285,6 +284,32 @@ def test_what_cannot_be_understood_is_named(full, column, changes, said):
     with pytest.raises(DomainError, match=said) as caught:
         edited_domain(edit(full, column, **changes), full, full.domain)
     assert caught.value.column == column
+
+
+@pytest.mark.parametrize(
+    ("column", "typed", "said"),
+    [
+        ("who", {"lower": "20000"}, "'who': a lower bound is for numbers and dates: empty the cell, or choose"),
+        ("who", {"upper": "1930-01-01"}, "an upper bound is for numbers and dates"),
+        ("ill", {"unit": 0.5}, "a unit is for numbers"),
+        ("born", {"unit": 0.5}, "a unit is for numbers"),
+        ("ill", {"bins": 7}, "a number of bins is for numbers and dates"),
+        ("score", {"keep": ["month"]}, "keeping weekdays or months is for dates"),
+        ("age", {"categories": ["31"]}, "a list of categories is for categories and truth values"),
+        ("age", {"kind": "categorical", "lower": "1"}, "a lower bound is for numbers and dates"),
+    ],
+)
+def test_nothing_that_was_typed_for_another_kind_is_thrown_away(full, column, typed, said):
+    with pytest.raises(DomainError, match=said) as caught:
+        edited_domain(edit(full, column, **typed), full, full.domain)
+    assert caught.value.column == column
+
+
+def test_what_is_left_of_the_last_kind_of_a_column_is_no_fault(full):
+    for column, kind in (("age", "categorical"), ("born", "categorical"), ("ill", "categorical")):
+        assert edited_domain(edit(full, column, kind=kind), full, full.domain)[column].kind == kind
+    spaces = edited_domain(edit(full, "who", lower=" ", upper=None, unit=float("nan"), bins=pd.NA), full, full.domain)
+    assert spaces == full.domain
 
 
 def test_no_column_in_use(full):

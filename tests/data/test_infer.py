@@ -150,7 +150,18 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
 @pytest.mark.parametrize(
     ("cells", "decimal_comma", "part"),
     [
-        (["1", "2", "x", "x", "?"], False, "mixes numbers with other values, such as 'x' (2), '?' (1)"),
+        (["1", "2", "x", "x", "?", "3"], False, "mixes numbers with other values, such as 'x' (2), '?' (1)"),
+        (
+            ["w", "9", "m", "m", "9"],
+            False,
+            "mixes numbers, such as '9' (2), with other values, and was read as text: 2 cells",
+        ),
+        (
+            ["w", "w", "m", "9", "1,5"],
+            True,
+            "such as '1,5' (1), '9' (1), with other values, and was read as text: 2 cells are",
+        ),
+        (["w", "m", "9"], False, "1 cell is a number. If that stands for no answer, empty"),
         (["1,5", *(f"{i},25" for i in range(60)), "?", "?"], True, "such as '?' (2), and was read as text: 2 cells"),
         ([*(f"{i}.25" for i in range(60)), "?"], False, "1 cell is no number. To have it as numbers, empty"),
         (["1,5", "1.5", "2"], True, "some numbers with decimal commas and others with points"),

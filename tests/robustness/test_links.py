@@ -258,10 +258,12 @@ def test_the_door_itself() -> None:
     assert not _says(["DP-CDA,MST"], ["Noisy reweighting", "DP-CDA"])
 
 
-@pytest.mark.parametrize("text", ["inf", "1, nan", "1e400", "1 2 x", "0x10", " ".join(["1"] * 51)])
+@pytest.mark.parametrize("text", ["inf", "1, nan", "1, 10, 1e1", "1e400", "1 2 x", "0x10", " ".join(["1"] * 51)])
 def test_values_of_an_experiment_are_finite_numbers(text: str) -> None:
     with pytest.raises(DataError):
         values_of(text)
     with pytest.raises(DataError, match="too large"):  # what was typed is not shown as another number
         values_of("1, 1e400")
+    with pytest.raises(DataError, match=r"^10 stands there twice: write every value once"):
+        values_of("1, 10, 1e1")
     assert all(map(math.isfinite, values_of("1, 2; 3e300")))

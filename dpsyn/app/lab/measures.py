@@ -11,6 +11,7 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import road, state
+from dpsyn.app.lab.releases import take_comparison
 from dpsyn.evaluation.baseline import DEGREES
 from dpsyn.evaluation.conclusions import ranking
 from dpsyn.evaluation.distributions import draw_column
@@ -120,6 +121,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """What the last measurement of this data found."""
     found = state.comparison()
     if found is None:
+        if (job := visit.job()) is not None and job.context.get("done") is take_comparison:
+            return
         kept = " What was measured before stands in the list." if any(m.measured for m in releases.values()) else ""
         st.info(f"Nothing has been measured in this visit: open “Measure again”.{kept}", icon=":material/info:")
         return

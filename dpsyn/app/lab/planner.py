@@ -53,7 +53,7 @@ def values_of(text: str) -> list[float]:
     """Numbers separated by commas, semicolons or spaces.
 
     Raises:
-        DataError: something in it is no finite number, or there are too many; the message names it.
+        DataError: something in it is no finite number or stands there twice, or there are too many; the message names it.
     """
     found = []
     for word in text.replace(";", " ").replace(",", " ").split():
@@ -65,6 +65,8 @@ def values_of(text: str) -> list[float]:
             raise DataError("one of the values is too large: write them as 0.3, 1, 3")
         if math.isnan(found[-1]):
             raise DataError(f"{quoted(word[:40])} is no number: write them as 0.3, 1, 3")
+    if twice := [value for value in found if found.count(value) > 1]:
+        raise DataError(f"{short(twice[0])} stands there twice: write every value once")
     if len(found) > _MOST_VALUES:
         raise DataError(f"{len(found)} values are too many: take at most {_MOST_VALUES}")
     return found
