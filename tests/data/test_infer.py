@@ -159,7 +159,7 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (
             ["w", "w", "m", "9", "1,5"],
             True,
-            "such as '1,5' (1), '9' (1), with other values, and was read as text: 2 cells are",
+            "such as '9' (1), '1,5' (1), with other values, and was read as text: 2 cells are",
         ),
         (["w", "m", "9"], False, "1 cell is a number. If that stands for no answer, empty"),
         (["1,5", *(f"{i},25" for i in range(60)), "?", "?"], True, "such as '?' (2), and was read as text: 2 cells"),
