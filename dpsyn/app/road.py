@@ -224,6 +224,7 @@ def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
         then = noise(calibrated(mechanism.config, spec, learn))
     if then is None or percent(then[0], 3) == percent(now[0], 3):
         return ""
+    columns = "two columns" if len(learn.domain) > 1 else "one column"
     return (
         f"Noise on tables of {columns} is {percent(now[0], 3)} {now[1]}; a tenth more of ε would make it "
         f"{percent(then[0], 3)}."
