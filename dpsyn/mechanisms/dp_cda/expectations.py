@@ -8,7 +8,7 @@ from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 
 
 def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
-    """What averages of numbers cannot keep, and what is known after the class counts only."""
+    """What averages of numbers cannot keep, what is known after the class counts only, and whether these are too few."""
     said = []
     if mechanism.rows_per_class is None:
         said.append(
@@ -21,7 +21,23 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
             "bounds: values that stand out (a column of mostly zeros) and long tails go, and much noise piles "
             "values up there."
         )
-    return [("caption", sentence) for sentence in said]
+    return [*_too_few(mechanism), *(("caption", sentence) for sentence in said)]
+
+
+def _too_few(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
+    """That classes of average size are lost in the margin, where n is public and class sizes are not."""
+    margin, classes, order = mechanism.budget.count_margin, len(mechanism.classes), mechanism.config.order_of_mixture
+    average = mechanism.n // classes
+    if mechanism.spec.neighbouring != "replace_one" or not margin or average - margin > order:
+        return []
+    return [
+        (
+            "warning",
+            f"This run is likely to fail, or to lose classes: of n = {mechanism.n:,} records a class of average size has "
+            f"{average:,}, and noisy counts lose a margin of {margin:,}, of which more than l = "
+            f"{order} have to be left. Raise ε or its share for the class sizes, or state public class sizes.",
+        )
+    ]
 
 
 def of_release(release: Release, domain: Domain) -> list[str]:

@@ -444,3 +444,26 @@ def test_a_class_that_has_one_record_less_than_was_stated_is_refused(many: int) 
     else:
         with pytest.raises(InputError, match="declared to hold at least 81 records"):
             mechanism(np.random.default_rng(0), table)
+
+
+def test_a_run_is_warned_of_where_the_median_of_noise_loses_classes_of_average_size() -> None:
+    two = Domain.of([Attribute(name, "truth", ("no", "yes"), public=True) for name in ("ill", "old")])
+    spec, config = dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.DPCDA(target="ill", order_of_mixture=8)
+    margin = config.calibrate(spec, two, n=10_000).budget.count_margin
+    lost, enough = 2 * (margin + 8), 2 * (margin + 9)
+    median = NoiseSource(np.random.default_rng(0))
+    object.__setattr__(median, "discrete_laplace", lambda counts, _scale: counts)
+    assert config.calibrate(spec, two, n=enough)._sizes(median, np.array([enough // 2] * 2)) == [9, 9]
+    with pytest.raises(FailureError, match="no class of 'ill' is known to hold more than 8"):
+        config.calibrate(spec, two, n=lost)._sizes(median, np.array([lost // 2] * 2))
+    (said,) = (s for kind, s in of_run(config.calibrate(spec, two, n=lost)) if kind == "warning")
+    assert (
+        f"of n = {lost} records a class of average size has {lost // 2}, and noisy counts lose a margin of {margin}" in said
+    )
+    for other in (
+        config.calibrate(spec, two, n=enough),
+        replace(config, class_sizes=100).calibrate(spec, two, n=lost),
+        replace(config, rows=lost).calibrate(replace(spec, neighbouring="add_remove"), two, n=40),  # a secret
+        replace(config, rows=lost, variant="poisson").calibrate(spec, two, n=40),
+    ):
+        assert not [s for kind, s in of_run(other) if kind == "warning"]
