@@ -163,6 +163,10 @@ def test_the_total_says_that_another_visit_has_made_more(kept, open_page):
     (made,) = app.session_state["releases"]
     Workspace(folder).keep(replace(made, key="0" * 32))
     assert "Other visits have made 1 release there" in said(app.run())
+    app = app.switch_page("comparison.py").run()
+    assert "Other visits have made 1 release there: open it again." in said(app)
+    Workspace(folder).remove(replace(made, key="0" * 32))
+    assert "Other visits" not in said(app.run())
 
 
 def test_a_workspace_that_holds_what_was_imported_opens_without_copies(kept, open_page):
@@ -171,8 +175,10 @@ def test_a_workspace_that_holds_what_was_imported_opens_without_copies(kept, ope
     (kept_one,) = app.session_state["releases"]
     runs = file_of_runs(app)
     app = open_page("data").switch_page("comparison.py").run()
+    app.session_state["import_box"] = True
     app.file_uploader(key="runs_import_0").upload("runs.json", runs, "application/json").run()
     app = finish_job(app.button(key="runs_read").click().run())
+    assert not app.session_state["import_box"]
     (made,) = app.session_state["releases"]
     app.text_input(key=f"runs_{made.number}_name_{made.number}").set_value("imported").run()
     app.button(key=f"runs_{made.number}_rename").click().run()

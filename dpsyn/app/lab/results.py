@@ -135,7 +135,9 @@ def _findings(experiment: Experiment, current: Dataset, *, own: bool, elsewhere:
                 icon=":material/info:",
             )
     with table:
-        st.dataframe(widgets.with_thousands(points_table(points, grid.vary, results)), hide_index=True, placeholder="—")
+        for name, shown in (panels or {measure: points}).items():
+            st.caption(escape.markdown(name))
+            st.dataframe(widgets.with_thousands(points_table(shown, grid.vary, results)), hide_index=True, placeholder="—")
         spent = costs(results)
         if len(spent):
             st.caption("What a run takes: seconds of the processor, and the largest memory of its process.")

@@ -21,6 +21,8 @@ from dpsyn.kit.local import is_local
 from dpsyn.notation import counted
 
 _SHOWN = 5
+_IMPORT = "import_box"
+"""A box has a key: without one what stands beside it decides which box is open."""
 
 
 def workspace_bar() -> None:
@@ -47,16 +49,20 @@ def workspace_bar() -> None:
             + ("Name a workspace folder to keep them." if is_local() else "Download what you want to keep.")
         )
     else:
+        idle = visit.job() is None  # of what runs the folder may have what this visit has not yet
+        more = state.with_workspace(lambda folder: folder.more_than(state.made())) if idle else None
+        elsewhere = f" Other visits have made {counted(more, 'release')} there: open it again." if more else ""
         st.caption(
             f":material/folder: Releases and experiments are kept in {escape.markdown(workspace.folder)}; private rows "
             "never are. Runs and experiments go on when this page is closed. After a reload, open the workspace again."
+            f"{elsewhere}"
         )
 
 
 def workspace_button() -> None:
     """A popover in which to open a workspace; only where the app runs locally."""
     if is_local():
-        with st.popover("Workspace", icon=":material/folder_open:"):
+        with st.popover("Workspace", icon=":material/folder_open:", key="workspace_box", on_change="rerun"):
             _chooser(state.workspace())
 
 
@@ -179,7 +185,7 @@ def transfer() -> None:
             help="All releases and experiments of this visit in one file: settings, claims, released rows and measures. "
             "No private row is in it, but measures come from private rows: guard the file as you guard them.",
         )
-    with st.popover("Import", icon=":material/upload:"):
+    with st.popover("Import", icon=":material/upload:", key=_IMPORT, on_change="rerun"):
         st.caption(
             "A file that “Export” has made, here or elsewhere. What cannot be read is set aside. The claim of a "
             "release is computed again from the settings beside it, or shown as the file's. All else is what the file says."
@@ -187,10 +193,14 @@ def transfer() -> None:
         attempt = st.session_state.setdefault("_import", 0)
         file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")
         busy = visit.job() is not None
-        if file is not None and st.button("Read it", type="primary", key="runs_read", disabled=busy):
+        if file is not None and st.button("Read it", type="primary", key="runs_read", disabled=busy, on_click=_close_import):
             st.session_state["_import"] = attempt + 1
             _read(file.getvalue(), f"Reading {file.name}", {"done": _take_in})
             st.rerun()
+
+
+def _close_import() -> None:
+    st.session_state[_IMPORT] = False
 
 
 def _take_in(_context: Mapping[str, Any], found: Archive) -> None:
