@@ -26,7 +26,7 @@ road.head("Data")
 st.session_state[visit.SAMPLE_KEY] = None if visit.OWN_LOST in st.session_state else visit.dataset().sample
 widgets.watch_job()
 left, right = st.columns([3, 2], gap="large")
-with left:
+with left, st.container():  # in a column alone they would not wrap
     st.pills(
         "Bundled data",
         list(SAMPLES),

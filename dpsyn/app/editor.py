@@ -40,7 +40,7 @@ _CONFIG: Mapping[str, Any] = {
         max_value=100,
         help="Every cell of a table gets noise: leave out what you do not need.",
     ),
-    "categories": st.column_config.ListColumn("Categories", width=300, help=f"The first {SHOWN_CATEGORIES} are shown."),
+    "categories": st.column_config.ListColumn("Categories", width=200, help=f"The first {SHOWN_CATEGORIES} are shown."),
     "lower": st.column_config.TextColumn("Lower", width="small", help="Lower bound; what is below is moved to it"),
     "upper": st.column_config.TextColumn("Upper", width="small", help="Upper bound; what is above is moved to it"),
     "unit": st.column_config.NumberColumn(
@@ -52,7 +52,7 @@ _CONFIG: Mapping[str, Any] = {
     "keep": st.column_config.MultiselectColumn(
         "Keep",
         options=list(CALENDAR),
-        width=150,
+        width=130,
         help="Dates: keep how often each weekday or month occurs, and with what. Each adds a column to the statistics, so "
         "the noise on the others grows",
     ),

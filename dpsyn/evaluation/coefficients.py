@@ -28,6 +28,11 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the rows say anything of it: of a column that is constant in them the penalty alone does."""
+        return self.high - self.value < (1 - 1e-6) * _NORMAL
+
 
 @dataclass(frozen=True)
 class Term:

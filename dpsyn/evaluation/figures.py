@@ -21,7 +21,18 @@ from dpsyn.errors import ParameterError
 from dpsyn.evaluation.fresh import fresh_rows
 from dpsyn.evaluation.report import Report
 from dpsyn.kit.layers import GUIDE
-from dpsyn.kit.plotly import GRID, LINE_BREAK, at_least_one, bar_style, dot_style, finish, series, shorten, wrapped_lines
+from dpsyn.kit.plotly import (
+    GRID,
+    LINE_BREAK,
+    at_least_one,
+    bar_style,
+    dot_style,
+    finish,
+    series,
+    shorten,
+    shorten_term,
+    wrapped_lines,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.histograms import Encoding
 
@@ -181,19 +192,23 @@ def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ())
     real = {"color": GUIDE, "size": 11, "symbol": "line-ns", "line": {"width": 2, "color": GUIDE}}
     series_of: list[tuple[str, list[Any], dict[str, Any]]] = [("Real rows", [t.real for t in first.terms], real)]
     series_of += [(name, [t.other for t in r.terms], dot_style(styles[name])) for name, r in found.items()]
+    drawn = [intervals[i] for _, intervals, _ in series_of for i in shown]
+    silent = any(one is not None and not one.is_estimated for one in drawn)
     figure = go.Figure()
     for at, (name, intervals, style) in enumerate(series_of):
-        there = [(place, intervals[i]) for place, i in enumerate(shown) if intervals[i] is not None]
+        told = enumerate(intervals[i] for i in shown)
+        there = [(place, one) for place, one in told if one is not None and one.is_estimated]
         values = [interval.value for _, interval in there]
         height = [place + 0.7 * ((at + 0.5) / len(series_of) - 0.5) for place, _ in there]
         bars = {"type": "data", "array": [i.high - i.value for _, i in there], "thickness": 2, "width": 0}
         text = [f"{escape.chart(name)}<br>{short(i.value, 3)} ({short(i.low, 3)} to {short(i.high, 3)})" for _, i in there]
         dots = go.Scatter(x=values, y=height, mode="markers", marker=style, error_x=bars, **series(name))
         figure.add_trace(dots.update(customdata=text, hovertemplate="%{customdata}<extra></extra>"))
-    names = [escape.chart(shorten(first.terms[i].name, 34)) for i in shown]
+    names = [escape.chart(shorten_term(first.terms[i].name, 34)) for i in shown]
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": names}
     figure.update_yaxes(**ticks, autorange="reversed", automargin=True, showgrid=False, zeroline=False)
-    figure.update_xaxes(title_text="Standardised coefficient, 95 % interval", gridcolor=GRID, zerolinecolor=GUIDE)
+    axis = "Standardised coefficient, 95 % interval" + silent * ". Left out: of columns that are constant in a release"
+    figure.update_xaxes(title_text=axis, gridcolor=GRID, zerolinecolor=GUIDE)
     title = f"What predicts {shorten(first.target, 30)}"
     return finish(figure, title, height=int(140 + (14 + 9 * len(series_of)) * len(shown)), entries=len(series_of))
 

@@ -29,6 +29,17 @@ def shorten(text: str, longest: int = _LABEL) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def shorten_term(name: str, longest: int) -> str:
+    """``column = category`` or ``column is empty``, cut in the column's name before what tells it from other terms."""
+    column, joint, rest = name.rpartition(" = ")
+    if not joint and name.endswith(" is empty"):
+        column, joint, rest = name.removesuffix(" is empty"), " is empty", ""
+    if not joint or len(name) <= longest:
+        return shorten(name, longest)
+    rest = shorten(rest, longest - len(joint) - min(len(column), longest // 3))
+    return shorten(column, longest - len(joint) - len(rest)) + joint + rest
+
+
 def bar_style(at: int) -> dict[str, Any]:
     """Colour of the release at position ``at``; when the colours are used up they come back with a pattern."""
     pattern = PATTERNS[at // len(SERIES) % len(PATTERNS)]

@@ -209,3 +209,17 @@ def test_of_very_many_terms_some_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(coefficients, "MOST_TERMS", 2)
     table = _table(200, 1)
     assert list(_terms(regression(table, table, "ill", seed=0))) == ["a", "y"]
+
+
+@pytest.mark.parametrize("target", ["ill", "y"])
+def test_of_a_column_that_is_constant_in_a_release_the_rows_say_nothing(target: str) -> None:
+    table, rows = _table(2_000, 1), _table(2_000, 2)
+    flat = dpsyn.Table(rows.frame.assign(group="x", a=3.0), DOMAIN)
+    terms = _terms(regression(table, flat, target, seed=0))
+    silent = {name for name, term in terms.items() if term.other is not None and not term.other.is_estimated}
+    assert silent == {"a", "group = y"}
+    assert all(term.real.is_estimated for term in terms.values())
+    nearly = rows.frame.assign(group="x")
+    nearly.loc[0, "group"] = "y"  # one row is something
+    terms = _terms(regression(table, dpsyn.Table(nearly, DOMAIN), target, seed=0))
+    assert all(term.other is not None and term.other.is_estimated for term in terms.values())

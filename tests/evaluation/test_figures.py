@@ -17,7 +17,7 @@ from dpsyn.evaluation.baseline import real_baseline
 from dpsyn.evaluation.coefficients import Interval, Regression, Term
 from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_heatmaps
 from dpsyn.evaluation.report import Report, evaluate
-from dpsyn.kit.plotly import bar_style, dot_style
+from dpsyn.kit.plotly import bar_style, dot_style, shorten_term
 from dpsyn.table import Table
 
 LONG = "a release with a name that is much too long for a legend, ε = 1"
@@ -137,6 +137,33 @@ def test_of_many_coefficients_those_stand_that_real_rows_are_surest_of(
     drawn = draw_coefficients({"one": replace(reports[LONG], release=release)})
     assert drawn is not None
     assert (drawn.layout.yaxis.ticktext, drawn.data[1].x) == (("sure",), (1.0,))
+
+
+def test_what_only_the_penalty_says_is_left_out_and_that_is_said(reports: dict[str, Report]) -> None:
+    sure, silent = Interval(1.0, 0.9, 1.1), Interval(0.0, -1.959963984540054, 1.959963984540054)
+    for other, axis in ((sure, "interval"), (silent, "interval. Left out: of columns that are constant in a release")):
+        found = Regression("ill", (Term("a", sure, sure), Term("b", sure, other)))
+        release = replace(reports[LONG].release, regression=found)
+        drawn = draw_coefficients({"one": replace(reports[LONG], release=release)})
+        assert drawn is not None
+        assert drawn.data[1].x == ((1.0, 1.0) if other is sure else (1.0,))
+        assert drawn.layout.xaxis.title.text == f"Standardised coefficient, 95 % {axis}"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("short = no", "short = no"),
+        ("Employment by the questionnaire, part B = retired", "Employment by the quest… = retired"),
+        ("Employment by the questionnaire, part B = self-employed or helping", "Employment… = self-employed or he…"),
+        ("income = self-employed, or helping in a family", "income = self-employed, or helpin…"),
+        ("Employment by the questionnaire, part B is empty", "Employment by the questi… is empty"),
+        ("a column of numbers whose name is long", "a column of numbers whose name is…"),
+    ],
+)
+def test_a_category_is_seen_beside_a_long_name(name: str, shown: str) -> None:
+    assert shorten_term(name, 34) == shown
+    assert len(shown) <= 34
 
 
 def test_no_releases_and_no_rows_are_refused() -> None:
