@@ -690,6 +690,15 @@ def test_bins_that_hold_nothing_have_no_labels() -> None:
             ten.labels(edges)
 
 
+def test_a_bound_is_inside_and_a_short_number_is_as_near_its_multiple_as_it_can_be() -> None:
+    """In single precision 12,345.6 is 0.0004 too large: no number of the data that its unit does not have."""
+    cents = Attribute("x", "numeric", lower=-2.5, upper=20_000, unit=0.1)
+    assert cents.outside(pd.Series([-2.6, -2.5, 20_000, 20_000.1])).tolist() == [True, False, False, True]
+    for kind, found in (("float32", False), ("float64", True)):
+        cells = pd.Series(np.array([12_345.6, 0.1], dtype="float32").astype(kind))
+        assert cents.between_units(cells).tolist() == [found, False]
+
+
 def test_empty_cells_lie_on_no_bound_and_count_as_cells() -> None:
     real = Attribute("x", "numeric", lower=0, upper=100, missing=True)
     assert real.on_a_bound(pd.Series([None, None, None, 0.0, 50.0])) == 0.2
