@@ -92,6 +92,8 @@ def settings() -> None:
         return
     visit.offer(lambda: code.generator(current, config, spec, seed))
     widgets.guarantee_card(mechanism.claim(seeded=demo), before=True)
+    if mechanism.guarantee.unconfirmed:
+        widgets.confirm_link()
     for kind, sentence in expectations(mechanism):
         (st.warning if kind == "warning" else st.caption)(widgets.said(sentence))
     if more := road.a_tenth_more(mechanism, learn):

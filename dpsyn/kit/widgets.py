@@ -265,8 +265,6 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     tense = "The release will be" if before else "The release is"
     icon = ":material/verified_user:" if sound else ":material/gpp_maybe:"
     show(f"**{title}.** {tense} **{said(guarantee.claim)}**.", icon=icon)
-    if guarantee.unconfirmed and before:
-        confirm_link()
     with st.expander("Source and assumptions"):
         # Of a domain that waits to be confirmed it is said already, and that it was known is not true.
         assumed = [a for a in guarantee.assumptions if not (guarantee.unconfirmed and a == PUBLIC_DOMAIN_ASSUMPTION)]

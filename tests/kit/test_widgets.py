@@ -28,7 +28,7 @@ from dpsyn.kit.widgets import (
     time_left,
     with_thousands,
 )
-from dpsyn.privacy.spec import Guarantee, Status
+from dpsyn.privacy.spec import PUBLIC_DOMAIN_ASSUMPTION, Guarantee, Status
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,8 @@ def test_a_card_says_whether_the_claim_holds_and_all_that_it_takes_for_granted(b
             (20.0, 1e-5, "ε"),
             (1.0, 0.01, "δ"),
         ):
-            assumptions = (told, not_yet, "The last one.") if unconfirmed else (told, "The last one.")
+            known = PUBLIC_DOMAIN_ASSUMPTION
+            assumptions = (known, told, not_yet, "The last one.") if unconfirmed else (known, told, "The last one.")
             claim = Guarantee(epsilon, delta, "add_remove", "a proof", assumptions, status)
             title = TITLES[status][unconfirmed]
             if status == "proven" and weak:
@@ -178,7 +179,9 @@ def test_a_card_says_whether_the_claim_holds_and_all_that_it_takes_for_granted(b
     granted = [one.value for one in app.markdown]
     assert len(granted) == len(claims)
     for text, claim in zip(granted, claims, strict=True):
-        assert text.splitlines() == ["a proof.", "", *(f"- {said(one)}" for one in claim.assumptions)]
+        # Where nobody confirmed the domain, that it was known is not said beside it.
+        taken = claim.assumptions[1:] if claim.unconfirmed else claim.assumptions
+        assert text.splitlines() == ["a proof.", "", *(f"- {said(one)}" for one in taken)]
 
 
 @pytest.mark.parametrize("before", [True, False])
