@@ -86,6 +86,11 @@ def percent(share: float, digits: int = 2) -> str:
     return short(100 * share, digits).replace("-", "−") + "\N{NO-BREAK SPACE}%"
 
 
+def signed(value: float, places: int = 4) -> str:
+    """A number with its sign: +0.1200, −0.1200."""
+    return f"{value:+.{places}f}".replace("-", "−")
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people: plain where it is short, otherwise 1.2 × 10⁴."""
     if value is None:

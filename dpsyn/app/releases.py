@@ -81,10 +81,10 @@ def show_budget(mechanism: str, settings: Mapping[str, Any], guarantee: Guarante
 
 
 def diagnostics_table(values: Mapping[str, Any]) -> pd.DataFrame:
-    """Names and short values; arrays, models and other objects are left out."""
-    shown = {
-        k: v for k, v in values.items() if v is None or isinstance(v, str | int | float | np.number | list | tuple | Mapping)
-    }
+    """Names and short values; arrays, models and other objects are left out, and the parts of the budget, which have a
+    picture and formulas of their own."""
+    plain = (str, int, float, np.number, list, tuple, Mapping)
+    shown = {k: v for k, v in values.items() if k != "ledger" and (v is None or isinstance(v, plain))}
     return pd.DataFrame({"quantity": [k.replace("_", " ") for k in shown], "value": [worded(v) for v in shown.values()]})
 
 

@@ -159,6 +159,9 @@ _RULES = """
 .st-key-document td {min-width: 7rem}
 .st-key-road a p {font-size: 1rem; text-decoration: underline}
 
+/* A condition is a sentence: its column is not squeezed by the numbers beside it. */
+[class*='st-key-conditions_'] :is(td, th):nth-child(2) {min-width: 13rem}
+
 /* The ends of a slider are named right below it, in place of its smallest and largest value. */
 [class*='st-key-ends_'] [data-testid='stSliderTickBar'] {display: none}
 [class*='st-key-ends_'] [data-testid='stHorizontalBlock'] {flex-wrap: nowrap; margin-top: -1.5rem}

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpsyn.kit import visit
 from dpsyn.kit.widgets import humanise, power_of_ten, said, text_table
+from dpsyn.notation import signed
 from dpsyn.places import HOME
 from dpsyn.theory.conditions import Condition, Headline, Verdict
 from dpsyn.theory.formulas import ClaimFormula, Paper, fill, is_corrected, paper_of
@@ -207,18 +208,19 @@ def _mark(condition: Condition) -> str:
     return "✓ holds" if condition.holds else "✗ fails"
 
 
-def show_conditions(conditions: Sequence[Condition]) -> None:
+def show_conditions(conditions: Sequence[Condition], key: str) -> None:
     """The table, with the orders of magnitude signed."""
     table = conditions_table(conditions)
     slack = table["Orders of magnitude"]
-    text_table(table.assign(**{"Orders of magnitude": ["" if pd.isna(s) else f"{s:+.2f}".replace("-", "−") for s in slack]}))
+    with st.container(key=f"conditions_{key}"):
+        text_table(table.assign(**{"Orders of magnitude": ["" if pd.isna(s) else signed(s, 2) for s in slack]}))
     st.caption("Orders of magnitude: by how many powers of ten a condition holds (+) or is missed (−).")
 
 
 def show_verdict(verdict: Verdict) -> None:
     """Everything about one mechanism but its formulas, which its card opens; what is published stands folded."""
     st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
-    show_conditions(verdict.conditions)
+    show_conditions(verdict.conditions, verdict.mechanism)
     if excluded := contradictions(remedy for condition in verdict.missed for remedy in condition.remedies):
         st.caption(said(" ".join(excluded)))
     for note in verdict.notes:
@@ -226,7 +228,7 @@ def show_verdict(verdict: Verdict) -> None:
     if verdict.alternatives:
         with st.expander(BESIDE, key=f"beside_{verdict.mechanism}", on_change="rerun") as opened:
             if opened.open:
-                show_conditions(verdict.alternatives)
+                show_conditions(verdict.alternatives, f"beside_{verdict.mechanism}")
                 st.caption(
                     "Shown beside the verdict, these do not decide it. What is experimental never certifies a release."
                 )

@@ -70,7 +70,7 @@ def test_releases_are_measured_beside_fresh_real_rows(open_page):
     brier = scored.set_index(["Trained on", "Model"])["Brier score"]
     assert 0 < brier["Real rows"].min() < 0.5
     assert names == list(reports)
-    said = next(c.value for c in app.caption if "fresh real rows" in c.value)
+    said = next(c.value for c in app.caption if "than fresh real rows" in c.value)
     assert "15,000 real rows" in said
     assert "Of fresh ones 5,000 were held out" in said
 

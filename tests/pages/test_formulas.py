@@ -61,7 +61,7 @@ def test_what_fails_comes_first_and_what_holds_is_folded(open_page):
 
 
 def test_inside_the_step_and_the_certificates_are_worked_out(open_page):
-    app = open_page("inside", epsilon="10", order="4")
+    app = open_page("inside", epsilon="10", order="4", is_section="1 · Reduced space")
     assert r"16 \ge \frac{\sqrt{256}}{2e^{2}} = 1.08" in texts(app)
     app.segmented_control(key="is_section").set_value("4 · Privacy")
     assert r"\varepsilon = \min(2.08,\ " in texts(app.run())

@@ -34,6 +34,7 @@ def upload(app, data):
 
 def test_each_section_draws_and_says_what_it_reads(open_page):
     app = open_page("inside")
+    assert pictures(app) == 3  # it opens where something is to be seen, λ, also of a whole domain
     for name, drawn, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2)):
         section(app, name)
         assert pictures(app) == drawn
@@ -77,7 +78,7 @@ def test_boxes_at_the_ends_are_said(open_page, box):
 
 
 def test_s_is_drawn_again_with_another_seed(open_page):
-    app = open_page("inside")
+    app = section(open_page("inside"), SPACE)
     app.segmented_control(key="is_space").set_value("m uniform draws").run()
     first = app.metric[0].value
     app.button(key="is_seed_again").click().run()

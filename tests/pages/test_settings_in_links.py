@@ -66,9 +66,9 @@ EXCEPTIONS = {
 }
 
 
-def view(key: str, name: str, names: Iterable[str]) -> dict[str, str]:
-    """What a link says about one of several views; nothing about the first."""
-    return {} if name == next(iter(names)) else {key: name}
+def view(key: str, name: str, names: Iterable[str], usual: int = 0) -> dict[str, str]:
+    """What a link says about one of several views; nothing about the usual one."""
+    return {} if name == list(names)[usual] else {key: name}
 
 
 # Of the mechanisms, a link does not name the recommended one, which is noisy reweighting here.
@@ -112,7 +112,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     "dp-cda as published": ("generator", {"mechanism": "DP-CDA", "cda_way": "As published"}),
     **{name: ("generator", {"mechanism": name}) for name in FIELD_WITH_SETTINGS},
     "mwem": ("generator", {"mechanism": "MWEM", "mwem_best": "false"}),
-    **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING)) for name in SAMPLING},
+    **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING, usual=1)) for name in SAMPLING},
     "inside sampling, draws": ("inside", {"is_space": "m uniform draws"}),
     "inside sampling, categories": ("inside", {"data": "car", "is_section": "3 · Density"}),
     **{

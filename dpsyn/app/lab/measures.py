@@ -138,17 +138,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         many = f"{len(left)} releases of this data are" if len(left) > 1 else f"{escape.markdown(left[0])} is"
         st.info(f"{many} not measured beside these: open “Measure again”.", icon=":material/info:")
     road.conclude(reports)
-    for made in (releases[label] for label in reports if label in releases):
-        if notes := made.release.notes:
-            st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(' '.join(notes))}", icon=":material/warning:")
     places = colours(map(releases.get, reports))
     with st.container(border=True):
-        st.caption(
-            f"Measured against the {learn.n:,} real rows to learn from: for you, not for publication. "
-            f"{fresh_meaning(reports)}"
-        )
-        for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
-            st.info(escape.markdown(note), icon=":material/info:")
         views = measured_parts(reports, places)
         *tabs, worst, columns = st.tabs([*views, "Worst tables", "One column"])
         for tab, (name, parts) in zip(tabs, views.items(), strict=True):
@@ -161,6 +152,15 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             _worst_tables(current, reports, releases)
         with columns:
             _column(current, reports, releases)
+        st.caption(
+            f"Measured against the {learn.n:,} real rows to learn from: for you, not for publication. "
+            f"{fresh_meaning(reports)}"
+        )
+        for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
+            st.info(escape.markdown(note), icon=":material/info:")
+    for made in (releases[label] for label in reports if label in releases):
+        if notes := made.release.notes:
+            st.warning(f"**{escape.markdown(made.label)}**: {widgets.said(' '.join(notes))}", icon=":material/warning:")
 
 
 def _show(part: Any, key: str) -> None:

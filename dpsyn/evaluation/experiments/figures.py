@@ -33,7 +33,7 @@ _REFERENCES = {
 _STAGGER, _STAGGERED = 0.012, 0.06
 """Of the horizontal axis: between two systems, and between the first and the last of many."""
 _OWN_COLOURS = 5
-"""Of more systems only those that are the best somewhere have a colour."""
+"""Of more systems only those that are the best somewhere have a colour, and a bold name where they are."""
 _OTHERS, _FRONTIER = "rgba(128,128,128,0.6)", "rgba(230,159,0,0.4)"
 _FEWEST_TICKS = 3
 _HEIGHT, _BETWEEN, _MARGINS = 320, 75, 105
@@ -79,7 +79,8 @@ def draw_curves(
     if vary not in (known := axes()):
         raise ParameterError("vary", vary, f"one of {', '.join(map(repr, known))}")
     names = list(dict.fromkeys([*labels, *(p.label for points in panels.values() for p in points)]))
-    best = {p.label for points in panels.values() for p in frontier(points, waiting)}
+    leads = {measure: {p.label for p in frontier(points, waiting)} for measure, points in panels.items()}
+    best = set().union(*leads.values())
     many = len(names) > _OWN_COLOURS
     looks: dict[str, dict[str, Any]] = {}
     taken: set[str] = set()
@@ -107,7 +108,9 @@ def draw_curves(
         lines = (references or {}).get(measure, {})
         means = [*(p.mean for p in points), *([] if wish is None else [wish])]
         log = is_proportional(measure, [mean for mean in means if mean > 0] if len(panels) > 1 else means)
-        _draw_panel(figure, where, measure, points, known[vary], looks, lines, wish, best if many else set(), log, waiting)
+        _draw_panel(
+            figure, where, measure, points, known[vary], looks, lines, wish, leads[measure] if many else set(), log, waiting
+        )
     first = title or next(iter(panels), "")
     finish(figure, first[:1].upper() + first[1:], height=_MARGINS + (2 * _HEIGHT + _BETWEEN if wide else _HEIGHT))
     letters = max((len(shorten(name, _LONGEST)) for name in names), default=0)

@@ -21,7 +21,7 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
     ReweightingSetting,
     reweighting_setting,
 )
-from dpsyn.notation import counted, readable, short
+from dpsyn.notation import counted, percent, readable, short
 from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -216,11 +216,9 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
         share = entry["share"]
         rows.append(
             {
-                "name": f"{entry['name']}: {share:.0%}",
+                "name": f"{entry['name']}: {percent(share)}",
                 "start": start,
                 "stop": start + share,
-                "middle": start + share / 2,
-                "inside": f"{share:.0%}" if share >= 0.08 else "",
                 "count": f"{entry['count']:,}" if entry["count"] else "as the noise allows",
                 "spent": short(entry[spent], 4),
                 "scale": short(entry["scale"], 4),
@@ -230,7 +228,9 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
     names = [row["name"] for row in rows]
     base = alt.Chart(pd.DataFrame(rows))
     bar = base.mark_bar(height=46, stroke="white", strokeWidth=1.5).encode(
-        x=alt.X("start:Q", axis=alt.Axis(title="share of the budget", format="%"), scale=alt.Scale(domain=[0, 1])),
+        x=alt.X(
+            "start:Q", axis=alt.Axis(title="share of the budget", labelExpr=_layers.PERCENT), scale=alt.Scale(domain=[0, 1])
+        ),
         x2=alt.X2("stop"),
         **_layers.channels(names, "name", color=[MANY[i % len(MANY)] for i in range(len(names))]),
         tooltip=[
@@ -240,8 +240,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
             alt.Tooltip("scale:N", title="noise scale on sums"),
         ],
     )
-    text = _layers.on_colour(base.encode(x=alt.X("middle:Q")), "inside", fontWeight="bold")
-    return _layers.finish(alt.layer(bar, *text), "The budget", subtitle, legend_labels=names, plot=64, line_length=120)
+    return _layers.finish(bar, "The budget", subtitle, legend_labels=names, plot=64, line_length=120)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dpsyn.mechanisms.private_sampling.figures.hypercube import (
 from dpsyn.mechanisms.private_sampling.figures.shrinkage import alone_cells, draw_alone, draw_shrinkage, shrinkage_info
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
 from dpsyn.mechanisms.private_sampling.theorems import verdict
-from dpsyn.notation import percent
+from dpsyn.notation import percent, signed
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.table import Table
@@ -65,8 +65,8 @@ def _cube(floor: float, ceiling: float = 2.0) -> tuple[Any, str]:
 def _walsh(function: str) -> tuple[Any, str]:
     info = walsh_info(_run(tuple(_THREE)), function.split(" × "), 0.25, 2.0)
     return draw_walsh(info), (
-        f"Blue minus yellow, the average of {function}: {info.here.data:+.3f} in the data, "
-        f"{info.here.density:+.3f} in the rows."
+        f"Blue minus yellow, the average of {function}: {signed(info.here.data, 3)} in the data, "
+        f"{signed(info.here.density, 3)} in the rows."
     )
 
 
@@ -81,7 +81,7 @@ def meaning(function: str) -> str:
         says = f"The answers to {chosen[0]} and {chosen[1]} agree {more}they differ."
     else:
         says = f"The number of yes answers is odd {more}even."
-    return f"{says} {function}: {average:+.3f}."
+    return f"{says} {function}: {signed(average, 3)}."
 
 
 def _asked(function: str) -> str:

@@ -21,6 +21,19 @@ def point(label: str, value: float, mean: float, *, over: bool = False, parts: t
 POINTS = [point("b", 10.0, 0.4), point("b", 0.1, 0.8), point("a<b>", 1.0, 0.5, over=True, parts=(0.3, 0.2))]
 
 
+def test_of_many_systems_a_name_is_bold_only_beside_the_measure_that_it_is_the_best_of() -> None:
+    """Of seven, a and g: a is the best of tables, and the worst of ranges by far, of which g is."""
+    up = {name: [point(name, value, (at + 1) / 10) for value in (1.0, 2.0)] for at, name in enumerate("abcdefg")}
+    down = {name: up[other] for name, other in zip("abcdefg", "gfedcba", strict=True)}
+    panels = {
+        "tables": [p for points in up.values() for p in points],
+        "ranges": [replace(p, label=name) for name, points in down.items() for p in points],
+    }
+    figure = draw_curves(panels, "epsilon")
+    bold = [(note.text, note.yref) for note in figure.layout.annotations if note.text.startswith("<b>")]
+    assert bold == [("<b>a</b>", "y"), ("<b>g</b>", "y2")]
+
+
 def test_curves_are_ordered_along_the_axis_and_keep_their_colours() -> None:
     figure = draw_curves(
         {"error": POINTS}, "epsilon", references={"error": {"fresh real rows, 400": 0.01}}, wish=0.3, labels=("a<b>", "b")

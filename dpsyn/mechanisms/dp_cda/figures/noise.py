@@ -30,6 +30,8 @@ MOST_CLASSES = 13
 """Classes that are accounted for one by one, the smallest first: they have the largest ε."""
 INSIDE, MOVED = "replaced inside its class", "moved to another class"
 _BINS = 50
+_ALIKE = 1e-9
+"""Norms that differ by less are alike."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,11 @@ class Clipping:
     def share_cut(self) -> float:
         """Share of the records that are shortened."""
         return float((self.norms > self.clip_norm * (1 + 1e-12)).mean()) if len(self.norms) else 0.0
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether no record is cut and all are as long, as in a table of categories."""
+        return self.share_cut == 0 and (len(self.norms) == 0 or float(np.ptp(self.norms)) < _ALIKE)
 
     @property
     def shortened(self) -> float:

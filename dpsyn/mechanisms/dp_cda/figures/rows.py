@@ -293,7 +293,7 @@ def draw_points(info: PointsInfo) -> Any:
     )
     for panel, stage in enumerate(info.points, start=1):
         for at, (name, points) in enumerate(zip(info.classes, stage, strict=True)):
-            marker = dot_style(at) | {"size": 5, "opacity": 0.55}
+            marker = dot_style(at) | {"size": 5, "opacity": 0.8}
             shown = _apart(points, (high - low) * _APART, generator)
             figure.add_scatter(
                 x=shown[:, 0],

@@ -127,6 +127,8 @@ def _figures(inside: Inside) -> None:
             "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",
         }
     )
+    if min(made) < max(made):
+        st.caption("Rows in proportion to the classes. As many of each, as Feasibility has it, take more noise.")
     left_out = [name for k, name in enumerate(records.classes) if k not in inside.kept]
     if left_out:
         st.warning(

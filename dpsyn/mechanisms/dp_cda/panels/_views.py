@@ -134,13 +134,15 @@ def _words(parts: Sequence[ClassBudget], others: int) -> str:
 
 
 def _norms(inside: Inside) -> None:
+    """Nothing where all records are as long and none is cut."""
+    found = clipping_of(inside)
+    if found.says_nothing:
+        return
     with panel("What clipping cuts", True, "Choose c before looking: a c chosen on these bars would itself cost privacy."):
-        found = clipping_of(inside)
         show_chart(draw_norms(found), key="in_cda_norms")
         st.caption(
             f"c = {short(found.clip_norm)} shortens {percent(found.share_cut, 3)} of the records and takes "
-            f"{percent(found.shortened)} off "
-            "their total length. A table of categories alone has norm 1 everywhere."
+            f"{percent(found.shortened)} off their total length."
         )
 
 

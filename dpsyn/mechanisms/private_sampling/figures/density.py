@@ -15,7 +15,7 @@ from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, WORD, channels, log_axis, tips
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
-from dpsyn.notation import counted, short
+from dpsyn.notation import counted, percent, short
 from dpsyn.privacy.spec import rounded_down, rounded_up
 from dpsyn.solvers.matching import Floats
 
@@ -180,7 +180,7 @@ def draw_density(info: DensityInfo) -> Any:
     for where, edge, (low, high), share in ends:
         rows.append({"low": low, "high": high, "share": share, "where": where, "range": short(edge, 4)})
     for row in rows:
-        row["text"] = f"{row['share']:.2%}"
+        row["text"] = percent(row["share"], 3)  # type: ignore[arg-type]
         row["from"], row["to"] = row["low"] + 0.04 * width, row["high"] - 0.04 * width  # type: ignore[operator]
     x_domain = (info.floor - 1.2 * width, info.ceiling + 1.2 * width)
     top = max([*info.shares, info.at_floor, info.at_ceiling]) * 1.18
@@ -320,7 +320,11 @@ def draw_log_ratios(log_ratios: Floats, box_ratio: float) -> Any:
     tall = max(most * 1.25, 1e-9)
     inside = limit <= 2.5 * tall
     y_domain = (-limit * 1.1, limit * 1.1) if inside else (-tall, tall)
-    x = alt.X("rank:Q", axis=alt.Axis(title="points of S, sorted", format="%", grid=False), scale=_layers.scale((0.0, 1.0)))
+    x = alt.X(
+        "rank:Q",
+        axis=alt.Axis(title="points of S, sorted", labelExpr=_layers.PERCENT, grid=False),
+        scale=_layers.scale((0.0, 1.0)),
+    )
     y = alt.Y("y:Q", axis=alt.Axis(title="ln h*(θ)/h'*(θ)", format="~g"), scale=_layers.scale(y_domain))
     hover = tips({"y:.3g": "ln h*/h'*", "rank:.1%": "share of S below"})
     area = (

@@ -22,6 +22,7 @@ from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW, channels, tips
 from dpsyn.kit.plotly import finish, shorten
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import View, label_places
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
+from dpsyn.notation import percent, signed
 from dpsyn.solvers.contingency import column_sets
 from dpsyn.solvers.contrasts import walsh_matrix
 from dpsyn.table import Table
@@ -150,8 +151,8 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
     hover = [
-        f"{escape.chart(corner.row)}<br>data: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
-        f"<br>synthetic rows: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
+        f"{escape.chart(corner.row)}<br>data: {percent(corner.data, 3)} ({corner.data * times:.2f} × uniform)"
+        f"<br>synthetic rows: {percent(corner.density, 3)} ({corner.density * times:.2f} × uniform)"
         for corner in info.corners
     ]
     shape = {1: "line", 2: "square", 3: "cube", 4: "cube in a cube"}[p]
@@ -321,7 +322,8 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
     marked = [("+" if sign > 0 else "−", corner) for sign, corner in zip(info.signs, info.cube.corners, strict=True)]
     words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in marked]
     hover = [
-        f"sign {mark}1 at {escape.chart(corner.row)}<br>data: {corner.data:.2%}<br>synthetic rows: {corner.density:.2%}"
+        f"sign {mark}1 at {escape.chart(corner.row)}<br>data: {percent(corner.data, 3)}<br>"
+        f"synthetic rows: {percent(corner.density, 3)}"
         for mark, corner in marked
     ]
     return _draw_corners(info.cube, discs, words, hover, f"The Walsh function of {{{_named(info.chosen)}}}")
@@ -331,7 +333,7 @@ def draw_averages(info: WalshInfo) -> Any:
     """An Altair chart: a line per function, its average over the rows (ring) and under h* (disc); J is on a band."""
     labels = _labels(info.averages)
     rows = [
-        {"function": label, "average": value, "whose": whose, "text": f"{value:+.4f}", "degree": len(average.columns)}
+        {"function": label, "average": value, "whose": whose, "text": signed(value), "degree": len(average.columns)}
         for label, average in zip(labels, info.averages, strict=True)
         for whose, value in ((DENSITY, average.density), (DATA, average.data))
     ]

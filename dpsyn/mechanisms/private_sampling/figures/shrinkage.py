@@ -20,7 +20,7 @@ from dpsyn.kit.plotly import shorten
 from dpsyn.mechanisms.private_sampling._mechanism import tables_of
 from dpsyn.mechanisms.private_sampling.figures import SOLID
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.solvers.contrasts import contrasts
 from dpsyn.solvers.matching import Floats
 
@@ -313,7 +313,7 @@ def draw_binding(info: BindingInfo) -> Any:
     title = "Which cells bind"
     subtitle = "Dual values of the linear program, written on the cells."
     if info.others[0]:
-        subtitle += f" {info.others[0]} more hold {info.others[1]:.1%} together."
+        subtitle += f" {info.others[0]} more hold {percent(info.others[1], 3)} together."
     return _layers.finish(
         bars, title, subtitle, legend_labels=labels, line_length=80, plot=max(24 * len(info.cells) + 10, 90)
     )
@@ -329,8 +329,8 @@ def _cell_bars(cells: Sequence[Cell], values: Sequence[float], axis: dict[str, s
                 "value": value,
                 "kind": cell.kind,
                 "weight": f"{cell.weight:+.3g}",
-                "data": f"{cell.data:.4%}",
-                "box": f"{cell.least:.3%} to {cell.most:.3%}",
+                "data": percent(cell.data, 4),
+                "box": f"{percent(cell.least, 4)} to {percent(cell.most, 4)}",
                 "alone": f"{cell.alone:.4f}" if cell.alone > 0 else "nothing",
             }
             for cell, value in zip(cells, values, strict=True)

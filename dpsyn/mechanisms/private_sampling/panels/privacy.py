@@ -55,10 +55,9 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             key = ("loss", current.revision, settings, change)
             loss = remembered(key, lambda: meter.loss(change, measure_uncertainty=False))
             st.metric(f"Exact loss of {counted(rows, 'row')}", widgets.number(rows * loss.loss))
-            st.caption(
-                f"Worst at *{escape.markdown(_text(run, loss.point))}*. λ moves from {loss.shrinkage:.6f} to "
-                f"{loss.other_shrinkage:.6f}. Both densities meet their marginals to {widgets.number(loss.residual)}."
-            )
+            before, after = (f"{shrinkage:.4f}" for shrinkage in (loss.shrinkage, loss.other_shrinkage))
+            moved = f"λ moves from {before} to {after}" if before != after else f"λ stays at {before}"
+            st.caption(f"Worst at *{escape.markdown(_text(run, loss.point))}*. {moved}.")
         found = _found(current, settings)
         search = _TRIES if found is not None else None
         visit.offer(lambda: privacy_code(current, settings, rows=rows, change=change, search=search))

@@ -46,7 +46,7 @@ from dpsyn.mechanisms.private_sampling.panels.controls import (
 )
 from dpsyn.mechanisms.private_sampling.panels.privacy import show_privacy
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
-from dpsyn.notation import counted
+from dpsyn.notation import counted, percent, signed
 
 _MOST_VALUES = 200
 
@@ -140,8 +140,9 @@ def proof(info: BindingInfo, settings: Settings) -> str:
     if info.alone is not None:
         cell = escape.markdown(info.alone.text)
         lines.append(
-            f"The strictest single cell is *{cell}* with {info.alone.data:.2%} of the rows, where the "
-            f"box allows {info.alone.least:.2%} to {info.alone.most:.2%}: alone it forces λ ≥ {info.alone.alone:.4f}."
+            f"The strictest single cell is *{cell}* with {percent(info.alone.data, 3)} of the rows, where the "
+            f"box allows {percent(info.alone.least, 3)} to {percent(info.alone.most, 3)}: alone it forces "
+            f"λ ≥ {info.alone.alone:.4f}."
         )
     if info.empty:
         lines.append(
@@ -171,10 +172,12 @@ def _show_density(current: Dataset, settings: Settings) -> None:
             visit.offer(lambda: density_code(current, settings))
             info = density_info(run_of(current, settings), settings.floor, settings.ceiling)
             show_chart(draw_density(info), key="is_histogram")
-            shares = {"λ": info.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
-            widgets.facts({name: f"{share:.1%}" for name, share in shares.items()})
+            shares = {"at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
+            widgets.facts({"λ": f"{info.shrinkage:.4f}"} | {name: percent(share, 3) for name, share in shares.items()})
             if info.data_above is not None:
-                st.caption(f"{info.data_above:.1%} of the rows lie where the data's own density is above the ceiling.")
+                st.caption(
+                    f"{percent(info.data_above, 3)} of the rows lie where the data's own density is above the ceiling."
+                )
     with (
         right,
         panel(
@@ -253,9 +256,9 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
         with right:
             widgets.facts(
                 {
-                    "$w_J$ over the rows": f"{info.here.data:+.4f}",
-                    "$w_J$ under h*": f"{info.here.density:+.4f}",
-                    "(1 − λ) × rows": f"{(1 - info.shrinkage) * info.here.data:+.4f}"
+                    "$w_J$ over the rows": signed(info.here.data),
+                    "$w_J$ under h*": signed(info.here.density),
+                    "(1 − λ) × rows": signed((1 - info.shrinkage) * info.here.data)
                     if info.chosen and info.here.matched
                     else "—",
                 }
@@ -278,6 +281,9 @@ def inside(current: Dataset) -> None:
         settings = choose(current)
         if settings is None:
             return
-        section = widgets.view_of(SECTIONS, "is_section", "Step")
+        # The first one has little to show of a whole domain.
+        section = widgets.one_of(
+            "Step", list(SECTIONS), key="is_section", default=list(SECTIONS)[1], label_visibility="collapsed"
+        )
         visit.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
         SECTIONS[section](current, settings)

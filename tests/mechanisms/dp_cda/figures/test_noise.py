@@ -156,6 +156,7 @@ def test_norms_are_counted_and_cut(digits: Records) -> None:
     assert 0.2 < half.share_cut < 0.8
     assert 0 < half.shortened < 0.05
     assert tenth.share_cut == 1.0
+    assert not any(each.says_nothing for each in (whole, half, tenth))
     rows = max(draw_norms(half).to_dict()["datasets"].values(), key=len)
     assert sum(row["count"] for row in rows) == 1797
 
@@ -164,6 +165,9 @@ def test_a_table_of_categories_has_norm_one(car: Records) -> None:
     found = clipping_of(Inside(car, 10.0, 1e-5, 4, 1000))
     assert found.norms == pytest.approx(1.0)
     assert found.share_cut == 0.0
+    # Of it there is nothing to see, unless c cuts all of them.
+    assert found.says_nothing
+    assert not clipping_of(Inside(car, 10.0, 1e-5, 4, 1000, 0.5)).says_nothing
     (row,) = max(draw_norms(found).to_dict()["datasets"].values(), key=lambda rows: "count" in rows[0])
     assert (row["to"], row["count"]) == (1.0, 1728)
 
