@@ -20,7 +20,7 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.fresh import fresh_rows
 from dpsyn.evaluation.report import Report
-from dpsyn.kit.layers import GUIDE
+from dpsyn.kit.layers import BLUE, GUIDE, VERMILLION
 from dpsyn.kit.plotly import (
     GRID,
     LINE_BREAK,
@@ -46,7 +46,10 @@ _TICKS = [digit / unit for unit in (10_000, 1000, 100, 10) for digit in (1, 2, 5
 _MOST_CELLS = 14
 _LARGEST_MAP = 30
 _NUMBERED_MAP = 8
-_SMALLEST_DIFFERENCE = 0.01
+_SMALLEST_DIFFERENCE = "Synthetic minus real"
+_DIFFERENCE = "Synthetic minus real"
+_MORE_OR_LESS = [[0, VERMILLION], [0.5, "rgba(127,127,127,0.15)"], [1, BLUE]]
+"""Colours of less and of more: what is right has hardly any, on a light page as on a dark one."""
 _MATRICES_ACROSS = 3
 _PANEL_TITLE, _PANEL_LINE, _LABEL_CHARACTER = 30, 18, 6.5
 """Characters in a line of a title that fit above one of three panels; pixels of a line, and of a character of a slanting
@@ -273,7 +276,7 @@ def _maps(
     from plotly.subplots import make_subplots
 
     figure = make_subplots(
-        rows=1, cols=3, subplot_titles=("Real", escape.chart(shorten(release, 32)), "Synthetic minus real"),
+        rows=1, cols=3, subplot_titles=("Real", escape.chart(shorten(release, 32)), _DIFFERENCE),
         horizontal_spacing=0.04, shared_yaxes=True,
     )  # fmt: skip
     shape = tuple(map(len, values))
@@ -285,7 +288,8 @@ def _maps(
     widest = max(float(np.abs(difference).max()), _SMALLEST_DIFFERENCE)
     small = max(shape) <= _NUMBERED_MAP
     for panel, (grid, low, high, scale) in enumerate(
-        ((grids[0], 0, upper, "Cividis"), (grids[1], 0, upper, "Cividis"), (difference, -widest, widest, "RdBu")), start=1
+        ((grids[0], 0, upper, "Cividis"), (grids[1], 0, upper, "Cividis"), (difference, -widest, widest, _MORE_OR_LESS)),
+        start=1,
     ):
         figure.add_heatmap(
             z=grid,
@@ -322,6 +326,7 @@ def _bars(
     title: str, values: Sequence[Sequence[str]], cells: Codes, shares: Sequence[Floats], release: str, at: int
 ) -> go.Figure:
     import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
 
     real, synthetic = shares[:2]
     worst = np.argsort(-np.abs(real - synthetic), kind="stable")[:_MOST_CELLS]
@@ -329,7 +334,9 @@ def _bars(
         escape.chart(" · ".join(shorten(values[j][code], 18) for j, code in enumerate(cells[i].tolist()))) for i in worst
     ]
     places = list(range(len(worst)))
-    figure = go.Figure()
+    figure = make_subplots(
+        rows=1, cols=2, subplot_titles=("Share of rows", _DIFFERENCE), horizontal_spacing=0.05, shared_yaxes=True
+    )
     sides: tuple[tuple[str, Any, Any], ...] = (
         ("Real", real, {"color": GUIDE, "line": {"width": 0}}),
         (release, synthetic, bar_style(at)),
@@ -338,9 +345,13 @@ def _bars(
         bars = go.Bar(y=places, x=side[worst], orientation="h", name=escape.chart(shorten(name, 40)), marker=style)
         bars.update(text=names, textposition="none")
         bars.update(hovertemplate=f"%{{text}}<br>{escape.chart(name)}: %{{x:.4f}}<extra></extra>")
-        figure.add_trace(bars)
+        figure.add_trace(bars, row=1, col=1)
+    # Beside a share of nearly all rows the others are invisible, and so is what is wrong with it.
+    apart = go.Bar(y=places, x=(synthetic - real)[worst], orientation="h", marker=bar_style(at), showlegend=False)
+    apart.update(text=names, textposition="none", hovertemplate="%{text}<br>%{x:+.4f}<extra></extra>")
+    figure.add_trace(apart, row=1, col=2)
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=names, autorange="reversed", automargin=True)
-    figure.update_xaxes(title_text="Share of rows", gridcolor=GRID, rangemode="tozero")
+    figure.update_xaxes(gridcolor=GRID, rangemode="tozero", zerolinecolor=GUIDE)
     if len(real) > len(worst):
-        figure.update_xaxes(title_text=f"Share of rows; the {len(worst)} cells that differ most, of {len(real):,}")
-    return finish(figure, title, height=int(150 + 30 * len(worst)), entries=2)
+        figure.update_xaxes(title_text=f"the {len(worst)} cells that differ most, of {len(real):,}", row=1, col=1)
+    return finish(figure, title, height=int(180 + 30 * len(worst)), entries=2, above=80)

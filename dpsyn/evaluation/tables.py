@@ -33,7 +33,7 @@ def fresh_meaning(reports: Reports) -> str:
     said = "A release may be closer than fresh real rows: it is measured against the rows that it was made from."
     if held_out is None:
         return said
-    return f"{said} Of fresh ones {held_out.rows:,} were held out: the fewer, the larger their error."
+    return f"{said} Of fresh ones {held_out.rows:,} were held out; how far more are off is estimated."
 
 
 def heatmaps(reports: Reports) -> dict[str, Any]:

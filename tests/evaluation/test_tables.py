@@ -77,7 +77,7 @@ REPORTS = {"one": ONE, "other": OTHER}
 
 
 def test_how_many_fresh_real_rows_were_held_out_is_said() -> None:
-    assert "Of fresh ones 400 were held out: the fewer, the larger their error." in tables.fresh_meaning(REPORTS)
+    assert "Of fresh ones 400 were held out; how far more are off is estimated." in tables.fresh_meaning(REPORTS)
     assert "held out" not in tables.fresh_meaning({"one": replace(ONE, noise_floor=None)})
 
 

@@ -51,7 +51,7 @@ def test_shares_and_distances(columns: tuple[str, ...]) -> None:
         for panel, shares in zip(figure.data, (real, made, made - real), strict=True):
             np.testing.assert_allclose(panel.z, shares)
     else:
-        assert [t["type"] for t in data["data"]] == ["bar"] * 2
+        assert [t["type"] for t in data["data"]] == ["bar"] * 3
         assert len(data["data"][0]["y"]) <= 14
 
 
@@ -63,6 +63,8 @@ def test_the_worst_cell_comes_first() -> None:
     assert list(bars[1].text)[:2] == ["value number 0", "value number 7"]
     assert list(bars[0].x) == [1.0, 0.0, 0.0]
     assert list(bars[1].x) == pytest.approx([0.3, 0.6, 0.1])
+    assert list(bars[2].x) == pytest.approx([-0.7, 0.6, 0.1])  # on an axis of its own
+    assert bars[2].xaxis == "x2"
 
 
 def test_nothing_to_draw() -> None:
