@@ -46,7 +46,7 @@ _TICKS = [digit / unit for unit in (10_000, 1000, 100, 10) for digit in (1, 2, 5
 _MOST_CELLS = 14
 _LARGEST_MAP = 30
 _NUMBERED_MAP = 8
-_SMALLEST_DIFFERENCE = "Synthetic minus real"
+_SMALLEST_DIFFERENCE = 0.01
 _DIFFERENCE = "Synthetic minus real"
 _MORE_OR_LESS = [[0, VERMILLION], [0.5, "rgba(127,127,127,0.15)"], [1, BLUE]]
 """Colours of less and of more: what is right has hardly any, on a light page as on a dark one."""
