@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +57,25 @@ def test_truth_values_and_durations_are_no_numbers() -> None:
             with pytest.raises(ParameterError, match="x"):
                 check("x", value)
     assert (checks.whole("x", np.int64(5)), checks.number("x", np.float32(0.5))) == (5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("check", "inside", "outside"),
+    [
+        (lambda value: checks.whole("x", value, 2, 5), (2, 5), (1, 6)),
+        (lambda value: checks.number("x", value, 2.0, 5.0), (2.0, 5.0), (1.9, 5.1, math.inf, math.nan)),
+        (lambda value: checks.number("x", value, above=2.0, below=5.0), (2.1, 4.9), (2.0, 5.0)),
+        (lambda value: checks.share("x", value), (1e-9, 0.999), (9e-10, 1.0)),
+        (lambda value: checks.scale("x", value), (1e-100, 1e100), (0.0, 9e-101, 1.1e100)),
+        (lambda value: checks.file_name("x", value), ("a.csv", "b"), ("", "..", "a/b", "a\\b", "a\0b")),
+    ],
+)
+def test_the_ends_of_what_is_allowed_are_allowed_and_no_more(check: Any, inside: Any, outside: Any) -> None:
+    for value in inside:
+        assert check(value) == value
+    for value in outside:
+        with pytest.raises(ParameterError, match="x = "):
+            check(value)
 
 
 def test_what_takes_a_choice_takes_no_liar() -> None:

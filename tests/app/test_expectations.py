@@ -179,6 +179,8 @@ def test_a_tenth_more_is_the_noise_of_a_mechanism_with_a_tenth_more():
     assert after < before
     said = f"is {before} before the fit; a tenth more of ε would make it {after}."
     assert a_tenth_more(now, asia) == f"Noise on tables of two columns {said}"
+    alone = asia.project(["bronc"])
+    assert a_tenth_more(calibrated(alone.n, domain=alone.domain), alone).startswith("Noise on tables of one column is ")
 
 
 def test_nothing_is_said_of_a_tenth_more_where_the_noise_hangs_on_other_things():

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpsyn.kit.verdicts import _bought, _formulas, conditions_table
-from dpsyn.theory.conditions import Condition, Remedy, Verdict
+from dpsyn.kit.verdicts import _LEVELS, _bought, _formulas, conditions_table, show_formulas, verdict_card
+from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict
 
 
 def condition(actual: float, required: float, **more: Any) -> Condition:
@@ -30,16 +30,40 @@ def test_each_condition_holds_fails_or_is_assumed() -> None:
 
 def test_what_is_required_is_more_than_or_as_much_as_a_number() -> None:
     found = [replace(condition(2, 10, strict=strict), relation=of) for of in (">=", "<=") for strict in (True, False)]
-    assert [text.split()[0] for text in conditions_table(found)["Required"]] == [">", "≥", "<", "≤"]
+    table = conditions_table(found)
+    assert table["Required"].tolist() == ["> 10", "≥ 10", "< 10", "≤ 10"]
+    assert set(table["Actual"]) == {"2"}
+
+
+@pytest.mark.parametrize(("level", "waits"), [("good", True), ("open", True), ("bad", False)])
+def test_nothing_is_private_before_the_domain_is_confirmed(level: Any, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("dpsyn.kit.verdicts.st.markdown", lambda text, **_: said.append(text))
+    verdict = Verdict("m", "M", (condition(2, 1),), "", headline=Headline("ε = 1", "Private, and close.", level))
+    for warning in ("", "NOT YET TRUE"):
+        verdict_card(verdict, warning, None, None, "")
+        waiting = waits and bool(warning)
+        assert said[-2].startswith(f"### {_LEVELS['open' if waiting else level]} ")
+        assert said[-1] == ("Once the domain is confirmed, this is private" if waiting else "Private") + ", and close."
+
+
+def test_the_formulas_that_are_shown_first_are_those_of_conditions_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("dpsyn.kit.verdicts.st.markdown", said.append)
+    held, missed = replace(condition(2, 1), label="held"), replace(condition(1, 2), label="missed")
+    for found, first in (((held, missed), "missed"), ((held,), "held")):
+        said.clear()
+        show_formulas(Verdict("m", "M", found, ""), None)
+        assert said[0].startswith(f"**{first}**")
 
 
 def test_beside_the_numbers_of_a_formula_stands_whether_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr("dpsyn.kit.verdicts.st.markdown", said.append)
-    found = (condition(2, 1), condition(1, 2), condition(1, 2, assumed=True))
+    found = (condition(2, 1), condition(1, 2), condition(1, 2, assumed=True), condition(1, 2, experimental=True))
     _formulas(found, Verdict("m", "M", found, "", symbols={"a": "7"}), None)
     lines = [text.split("  \n")[1:-1] for text in said]
-    assert lines == [["$a$", "$7$ — ✓ holds"], ["$a$", "$7$ — ✗ fails"], ["$a$"]]
+    assert lines == [["$a$", "$7$ — ✓ holds"], ["$a$", "$7$ — ✗ fails"], ["$a$"], ["$a$"]]
 
 
 @pytest.mark.parametrize("needed", [(2.0, 5.0), (5.0, 2.0)])
