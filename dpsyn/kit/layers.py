@@ -77,6 +77,8 @@ _TITLE_SHARE = 0.8
 _SPARE = 1.15
 """How much longer than ``line_length`` a line may at least be; larger words use that room."""
 _WIDE_LABEL = 21
+_ENTRY, _LETTER = 34, 7
+"""Pixels of an entry of a legend beside its words, and of a letter."""
 _LABEL_DISTANCE = 16
 _HELD = "\N{NO-BREAK SPACE}"
 WORDS = "words"
@@ -104,6 +106,12 @@ def columns_of(labels: Sequence[str]) -> int:
     return 1 if any(len(label) > _WIDE_LABEL for label in labels) else 2
 
 
+def _width_of(labels: Sequence[str]) -> int:
+    """Pixels of a legend of two columns, the first half of the labels above each other in the first one."""
+    half = -(-len(labels) // 2)
+    return sum(_ENTRY + _LETTER * max(map(len, part), default=0) for part in (labels[:half], labels[half:]))
+
+
 def legend(labels: Sequence[str]) -> Any:
     """A legend below the plot that is not cut in a narrow column."""
     import altair as alt
@@ -111,7 +119,7 @@ def legend(labels: Sequence[str]) -> Any:
     return alt.Legend(
         orient="bottom",
         direction="vertical",
-        columns=columns_of(labels),
+        columns=alt.ExprRef(f"width < {_width_of(labels)} ? 1 : {columns_of(labels)}"),
         labelLimit=0,
         symbolOpacity=1,  # also where the first layer is a pale band
         symbolSize=250,

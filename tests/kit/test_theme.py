@@ -7,10 +7,11 @@ from itertools import combinations
 
 import altair as alt
 import numpy as np
+import pandas as pd
 import pytest
 import vl_convert
 
-from dpsyn.kit.layers import GUIDE, HERE, SERIES, on_colour, rules
+from dpsyn.kit.layers import GUIDE, HERE, SERIES, channels, on_colour, rules
 from dpsyn.kit.plotly import bar_style, places_of
 from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE
 
@@ -84,3 +85,13 @@ def test_a_few_mechanisms_never_share_a_colour():
         assert len({bar_style(at)["color"] for at in places_of(kinds, order)}) == 3
     # Those that come first keep theirs.
     assert places_of(["mwem", "noisy_reweighting", order[6]], order)[:2] == [3, 1]
+
+
+@pytest.mark.parametrize(("width", "columns"), [(200, 1), (420, 2)])
+def test_a_legend_has_one_column_where_two_would_be_cut(width: int, columns: int) -> None:
+    labels = ["ε = 0.1", "ε = 1", "your ε", "bounded ratio, your ε"]
+    rows = pd.DataFrame({"x": range(4), "series": labels})
+    chart = alt.Chart(rows, width=width).mark_point().encode(x="x:Q", **channels(labels, color=["red"] * 4))
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    entries = re.findall(r"translate\(([^,]+),", svg[svg.index("role-legend-entry") :])
+    assert len({place for place in entries if place not in ("9", "22")}) == columns  # of symbols and words in an entry
