@@ -225,7 +225,7 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     if missed:
         return Headline("—", f'Not private: "{missed[0].label}" does not hold.', "bad")
     sigma = f"σ = {format_log(log_of(scale), 3, 'at_least')}" if scale else "σ not computed"
-    public = " if class sizes are public, as many rows of each" if setting.classes > 1 else ""
+    public = " if class sizes are public" if setting.classes > 1 else ""
     given = f" {_balanced(setting)}" if setting.takes_balance_for_granted else public
     share = changed_by_noise(scale, setting.columns) if scale and setting.columns else 0.0
     if share >= _NOTICEABLE:

@@ -314,7 +314,7 @@ def test_the_headline_never_calls_unbounded_rows_good() -> None:
     shown = float(said.sentence.split("at least ")[1].split(" %")[0])
     assert 0.94 * 100 * share < shown <= 100 * share
     assert said.number.startswith("σ = ")
-    assert " if class sizes are public, as many rows of each. " in said.sentence
+    assert " if class sizes are public. " in said.sentence
     guessed = verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000).headline
     assert guessed is not None
     assert "if the smallest class holds n/K" in guessed.sentence
