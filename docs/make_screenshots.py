@@ -15,12 +15,14 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 WAIT = 120_000
 LARGEST = 250_000
+HEIGHT, LOW = 1150, {"start": 680}
+"""Of a picture, and of those of pages that end before."""
 CUBE = "".join(f"&is_columns_asia={c}&is_cube_asia={c}" for c in ("smoke", "lung", "bronc"))
 
 
@@ -71,7 +73,8 @@ def main() -> None:
 
 def picture(browser: Browser, url: str, file: Path, scheme: str, prepare: Callable[[Page], None] | None) -> None:
     """One page as it looks when it has settled, after whatever is to be done there first."""
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 1150})  # type: ignore[arg-type]
+    size: ViewportSize = {"width": 1280, "height": LOW.get(file.stem, HEIGHT)}
+    context = browser.new_context(color_scheme=scheme, viewport=size)  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(url)
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
