@@ -73,8 +73,8 @@ def main() -> None:
 
 def picture(browser: Browser, url: str, file: Path, scheme: str, prepare: Callable[[Page], None] | None) -> None:
     """One page as it looks when it has settled, after whatever is to be done there first."""
-    size: ViewportSize = {"width": 1280, "height": LOW.get(file.stem, HEIGHT)}
-    context = browser.new_context(color_scheme=scheme, viewport=size)  # type: ignore[arg-type]
+    viewport: ViewportSize = {"width": 1280, "height": LOW.get(file.stem, HEIGHT)}
+    context = browser.new_context(color_scheme=scheme, viewport=viewport)  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(url)
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
