@@ -60,7 +60,7 @@ def show() -> None:
         kept = st.session_state.get(_KEPT)
         if kept is None:
             empty(
-                "Nothing has been audited yet in this visit. 4,000 runs a side take some seconds, 20,000 five times "
+                "Nothing has been audited yet in this visit. 4,000 runs per side take some seconds, 20,000 five times "
                 "as long; of AIM and DualQuery, minutes."
             )
             return

@@ -27,7 +27,7 @@ from dpsyn.notation import counted, duration, percent, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
-STEPS = {"Data": "data.py", "Domain": "domain.py", "Generator": "generator.py"}
+STEPS = ("Data", "Domain", "Generator")
 """The pages of the road, by their titles."""
 _LOST, _SHORT_WAIT = 0.5, 15.0
 _MORE = 1.1
@@ -44,21 +44,11 @@ _NOT_RUN = "not_run"
 
 
 def head(at: str) -> None:
-    """The title of a page on the road, and which of its steps it is; the steps before it are links."""
+    """The title of a page on the road, and which of its steps it is."""
+    shown = [f"**:primary[{i} {name}]**" if name == at else f"{i} {name}" for i, name in enumerate(STEPS, start=1)]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(at, anchor=False, width="content")
-        with st.container(horizontal=True, vertical_alignment="center", width="content", gap="xsmall", key="road"):
-            before = True
-            for i, (name, page) in enumerate(STEPS.items(), start=1):
-                if name == at:
-                    before = False
-                    st.markdown(f"**:primary[{i} {name}]**", width="content")
-                elif before:
-                    st.page_link(page, label=f"{i} {name}", width="content")
-                else:
-                    st.markdown(f"{i} {name}", width="content")
-                if i < len(STEPS):
-                    st.markdown(":gray[→]", width="content")
+        st.markdown(" :gray[→] ".join(shown), width="content")
 
 
 @dataclass(frozen=True)
@@ -165,7 +155,7 @@ def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
         st.caption("The fit takes part of the noise away; bins, and relations that noise hides, add errors.")
     if any(offer.name == best and _is_poor(offer) for offer in found):
         fewer = ", a larger ε or fewer columns" if found[0].way == "two-way" else " or a larger ε"
-        st.caption(f"Even the least noise is much: more rows{fewer} would help.")
+        st.caption(f"Even the lowest noise is high: more rows{fewer} would help.")
     with st.expander("The field: other systems under the same budget", icon=":material/groups:", key="field_table"):
         _offers_table([offer for offer in found if offer.name in THE_FIELD], spec, best)
 
@@ -208,7 +198,8 @@ def noise_in_words(offer: Offer) -> str:
     """The noise on its tables, by its name; empty where it is not known."""
     if offer.noise is None:
         return ""
-    return f"{'' if offer.noise[0] > _LOST else f'noise on {offer.way} tables '}{_noise(offer, *offer.noise)}"
+    what = f"{offer.way} tables " if offer.noise[1] == "or more" else f"noise on {offer.way} tables "
+    return f"{'' if offer.noise[0] > _LOST else what}{_noise(offer, *offer.noise)}"
 
 
 def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
@@ -235,7 +226,7 @@ def _noise(offer: Offer, noise: float, bound: str) -> str:
     if noise > _LOST:
         what = "pairs" if offer.way == "two-way" else "counts"
         return f"{what} are mostly lost" if bound == "or more" else f"noise may drown most {what}"
-    return f"{percent(noise)} {bound}"
+    return f"{'off by ' * (bound == 'or more')}{percent(noise)} {bound}"
 
 
 def make(

@@ -361,8 +361,8 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
             sentences.append("under adding or removing one row, those made for replacing one promise nothing")
     if len(groups) > 1:
         sentences.append("where these are of the same people, they add up, too")
-    lead = "Privacy adds up over what is published" if len(releases) + len(drawn) > 1 else "Published"
-    return f"{lead}: {'; '.join(sentences)}."
+    lead = "Privacy adds up over what is published:" if len(releases) + len(drawn) > 1 else "If published,"
+    return f"{lead} {'; '.join(sentences)}."
 
 
 def _of_the_same_rows(releases: Sequence[MadeRelease], names: Iterable[str]) -> list[list[str]]:

@@ -111,7 +111,7 @@ def privacy(command: Callable[..., Any]) -> Callable[..., Any]:
         help="What is protected: a row that is replaced, or one that is added or removed.",
     )(command)
     command = click.option(
-        "--delta", type=float, default=1e-5, show_default=True, help="δ, the chance beyond ε; 0 for pure ε."
+        "--delta", type=float, default=1e-5, show_default=True, help="δ, what may be added to a probability; 0 for pure ε."
     )(command)
     return click.option("--epsilon", type=float, default=1.0, show_default=True, help="ε, the privacy budget.")(command)
 

@@ -48,7 +48,7 @@ _OF_KINDS = {
     "bins": ("a number of bins", ("numeric", "date")),
 }
 """What a cell of the editor holds, and the kinds of columns that have it."""
-_PLURALS = {"categorical": "categories", "truth": "truth values", "numeric": "numbers", "date": "dates"}
+_PLURALS = {"categorical": "categories", "truth": "yes/no columns", "numeric": "numbers", "date": "dates"}
 _FEW_CATEGORIES = 20
 """Up to so many, a list of them may well be public, however few the rows."""
 SOURCES = ("code book", "definition", READ_OFF)

@@ -140,8 +140,9 @@ class ValueErrors:
                 f"{percent(self.outside, 3)} of the synthetic cells lie outside the domain, and "
                 f"{percent(self.real_outside, 3)} of the real ones (each counts as its nearer end)"
             )
-        found += self._share_off(self._by_value, () if fresh is None else fresh._by_value)
-        found += self._share_off(self.calendar, () if fresh is None else fresh.calendar)
+        found += self._share_off(self._by_value, () if fresh is None else fresh._by_value) or self._share_off(
+            self._by_calendar, () if fresh is None else fresh._by_calendar
+        )
         if not self.few:
             found += self._moments(fresh)
         law = max(self.chance, 0.0 if fresh is None else fresh.kolmogorov_smirnov)
@@ -153,10 +154,19 @@ class ValueErrors:
 
     @property
     def _by_value(self) -> tuple[tuple[str, float, float], ...]:
-        return tuple((self.written(spike.value), spike.real, spike.share) for spike in self.spikes)
+        return tuple((f"{self.written(spike.value)} makes", spike.real, spike.share) for spike in self.spikes)
+
+    @property
+    def _by_calendar(self) -> tuple[tuple[str, float, float], ...]:
+        weekdays = PARTS["weekday"]
+        return tuple(
+            (f"{name}s make" if name in weekdays else f"days in {name} make", real, share)
+            for name, real, share in self.calendar
+        )
 
     def _share_off(self, shares: Sequence[tuple[str, float, float]], fresh: Sequence[tuple[str, float, float]]) -> list[str]:
-        """That one of some shares is far off: what it is called, and the share of the real values and of the others."""
+        """That one of some shares is far off: what it is called, with its verb, and the share of the real values and of the
+        others."""
         beside, beyond = {name: abs(real - share) for name, real, share in fresh}, {}
         for name, real, share in shares:
             apart, allowed = _apart(real, share, self.real_rows, self.rows)
@@ -165,7 +175,7 @@ class ValueErrors:
         if worst is None or beyond[worst] <= _LOST_SHARE:
             return []
         name, real, share = worst
-        return [f"{name} makes up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"]
+        return [f"{name} up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"]
 
     def _moments(self, fresh: ValueErrors | None) -> list[str]:
         """A mean or a deviation that is far off, in words."""

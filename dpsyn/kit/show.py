@@ -157,7 +157,6 @@ _RULES = """
 /* Tables of a document are as wide as the page: names of code in them are broken. */
 .st-key-document td code {overflow-wrap: anywhere; white-space: normal}
 .st-key-document td {min-width: 7rem}
-.st-key-road a p {font-size: 1rem; text-decoration: underline}
 
 /* A condition is a sentence: its column is not squeezed by the numbers beside it. */
 [class*='st-key-conditions_'] :is(td, th):nth-child(2) {min-width: 13rem}

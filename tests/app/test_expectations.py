@@ -345,15 +345,19 @@ def test_the_noise_on_a_column_is_that_of_the_sums_of_all_tables_that_hold_it():
 
 @pytest.mark.parametrize(("n", "told"), [(399, True), (401, False)])
 def test_noise_that_drowns_the_whole_table_is_said_before_and_after_a_run(n, told):
-    """By hand: ε = 0.5, a replaced row moves two counts: E|noise| = 4 on each of 200 cells."""
-    domain, random = categories(20, 10), np.random.default_rng(0)
-    mechanism = dpsyn.Contingency().calibrate(dpsyn.PrivacySpec(0.5), domain, n)
-    table = Table(pd.DataFrame({a.name: random.choice(a.categories, n) for a in domain.attributes}), domain)
-    said = [sentence for kind, sentence in mechanism.expected() if kind == "warning"]
-    assert len(said) == told
-    assert list(mechanism(random, table).notes) == said
-    for sentence in said:
-        assert sentence.startswith("Noise on the 200 possible rows adds up to about 2 times all the rows, so")
+    """By hand: ε = 0.5, a replaced row moves two counts: E|noise| = 4 on each of 200 cells, or of 2 × 15 × 7 weekdays."""
+    day = Attribute("day", "date", lower=0, upper=99, bins=2, keep=("weekday",), public=True)
+    for domain, cells in ((categories(20, 10), 200), (Domain.of([*categories(15).attributes, day]), 210)):
+        rows, random = n + 2 * (cells - 200), np.random.default_rng(0)
+        frame = pd.DataFrame({a.name: random.choice(a.categories, rows) for a in domain.attributes if not a.is_binned})
+        if "day" in domain:
+            frame["day"] = pd.to_datetime(random.integers(0, 100, rows), unit="D")
+        mechanism = dpsyn.Contingency(histogram_share=0).calibrate(dpsyn.PrivacySpec(0.5), domain, rows)
+        said = [sentence for kind, sentence in mechanism.expected() if kind == "warning"]
+        assert len(said) == told
+        assert list(mechanism(random, Table(frame, domain)).notes) == said
+        for sentence in said:
+            assert sentence.startswith(f"Noise on the {cells} possible rows adds up to about 2 times all the rows, so")
 
 
 @pytest.mark.parametrize("name", ["independent", "mst", "aim", "privbayes", "privsyn", "mwem"])

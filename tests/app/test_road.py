@@ -294,7 +294,7 @@ def test_one_column_is_judged_by_its_own_noise(epsilon: float, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        ((0.5, "or more"), "noise on two-way tables 50\N{NO-BREAK SPACE}% or more"),
+        ((0.5, "or more"), "two-way tables off by 50\N{NO-BREAK SPACE}% or more"),
         ((0.51, "or more"), "pairs are mostly lost"),
         ((0.51, "before the fit"), "noise may drown most pairs"),
     ],

@@ -25,7 +25,7 @@ def release(guarantee: Guarantee, name: str, mark: str = "") -> Any:
 
 def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
     releases = [release(each, name) for each in claims]
-    lead = "Privacy adds up over what is published: " if len(releases) + len(drawn) > 1 else "Published: "
+    lead = "Privacy adds up over what is published: " if len(releases) + len(drawn) > 1 else "If published, "
     said = total_claim(releases, drawn)
     assert said.startswith(lead)
     return said.removeprefix(lead)

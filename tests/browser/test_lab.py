@@ -93,7 +93,7 @@ def test_the_life_of_an_experiment(
 ) -> None:
     experiments(page, app_url)
     open_workspace(page, tmp_path / "kept")
-    page.get_by_role("button", name=re.compile("Run 6 cells")).click()
+    page.get_by_role("button", name=re.compile("Run 6 times")).click()
 
     # A worker is killed: its cell is lost, the run says so and goes on.
     wait_for(lambda: workers(server))
@@ -145,7 +145,7 @@ def test_the_life_of_an_experiment(
 
 def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: str) -> None:
     experiments(page, app_url, f"{PLANNED}&lab_field_asia=Independent+columns&lab_draws=1")
-    page.get_by_role("button", name=re.compile("Run 12 cells")).click()
+    page.get_by_role("button", name=re.compile("Run 12 times")).click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=RUN)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=RUN)
     settled(page)

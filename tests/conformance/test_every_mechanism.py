@@ -140,7 +140,7 @@ class DeafToAll(Deaf):
         return 300 + self.answers.uniform(-1, 1, values.shape)
 
 
-WITH_TABLES = {"aim", "contingency", "independent", "mst", "mwem", "privbayes"}
+WITH_TABLES = {"aim", "contingency", "independent", "mst", "mwem", "privbayes", "privsyn"}
 """Mechanisms whose noisy tables are given out."""
 
 

@@ -88,7 +88,6 @@ def test_an_inferred_domain_is_marked(open_page):
     assert "only once the domain is confirmed" in before
     links = {link.proto.label: link.proto.page for link in app.get("page_link")}
     assert links["Confirm it on the page Domain"] == "domain"
-    assert (links["1 Data"], links["2 Domain"]) == ("data", "domain")  # the road behind
     (assumed,) = [m.value for m in app.markdown if "NOT YET TRUE" in m.value]
     assert "nobody confirmed it as public" in assumed
     assert "was known without looking" not in assumed

@@ -164,8 +164,8 @@ def _curves(
     st.caption(
         "Means over the repeats with 95 % bars (Student's t); click on a point to see more. The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
-        "compared. Fresh real rows, with how many they are: a yardstick and no bound, since a curve can go below. Columns "
-        "shuffled: the real rows with every column shuffled by itself."
+        "compared. Fresh real rows, with how many they are: a yardstick and no bound, since a curve can go below; how far "
+        "more than were held out are off is estimated. Columns shuffled: the real rows with every column shuffled by itself."
     )
 
 

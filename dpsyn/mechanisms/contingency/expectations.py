@@ -28,7 +28,7 @@ def seconds(mechanism: ContingencyMechanism) -> float:
 def of_run(mechanism: ContingencyMechanism) -> list[tuple[str, str]]:
     """From how many rows on a cell is released, where not all are; a warning where noise drowns the table."""
     if mechanism.threshold is None:
-        return [("warning", said) for said in _drowned(mechanism.calibrated(), mechanism.domain, mechanism.n)]
+        return [("warning", said) for said in _drowned(mechanism.calibrated(), mechanism.domain.size, mechanism.n)]
     said = f"Combinations of values that fewer than about {counted(mechanism.threshold, 'row')} share will be missing."
     return [("caption", said)]
 
@@ -40,7 +40,7 @@ def of_release(release: Release, domain: Domain) -> list[str]:
     if model is None:
         return []
     if "threshold" not in release.settings:
-        return _drowned(release.settings, domain, model.rows)
+        return _drowned(release.settings, with_calendar(domain).size, model.rows)
     if not len(model.weights):
         return [
             "No row of the data is told from noise, so each column is drawn by itself, evenly over its categories or bins, "
@@ -56,9 +56,9 @@ def of_release(release: Release, domain: Domain) -> list[str]:
     ]
 
 
-def _drowned(settings: Mapping[str, Any], domain: Domain, rows: float) -> list[str]:
+def _drowned(settings: Mapping[str, Any], cells: int, rows: float) -> list[str]:
     """That noise drowns a table of which all cells get some."""
-    part, cells = settings["ledger"][-1], with_calendar(domain).size
+    part = settings["ledger"][-1]
     share = mean_error(part["scale"], gaussian="rho" in part) * cells / rows
     if share <= DROWNED:
         return []

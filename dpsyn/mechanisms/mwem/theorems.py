@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -201,7 +201,8 @@ def verdict(
 def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> Headline:
     """The error of a cell by Theorem 2.2, or why there is no run."""
     if setting.fault is not None:
-        said = f"Not possible for these columns: {setting.fault.value:,} possible rows, {setting.fault.allowed}."
+        rows = counted(cast(int, setting.fault.value), "possible row")
+        said = f"Not possible for these columns: {rows}, {setting.fault.allowed}."
         return Headline("—", said, "bad")
     if not setting.n_is_public:
         return Headline("no promise", "Private, but the theorem on the error needs replace-one neighbours.", "open")

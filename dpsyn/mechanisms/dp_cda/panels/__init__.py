@@ -128,7 +128,9 @@ def _figures(inside: Inside) -> None:
         }
     )
     if min(made) < max(made):
-        st.caption("Rows in proportion to the classes. As many of each, as Feasibility has it, take more noise.")
+        st.caption(
+            "Rows in proportion to the classes. Feasibility makes equally many of each class, which takes more noise."
+        )
     left_out = [name for k, name in enumerate(records.classes) if k not in inside.kept]
     if left_out:
         st.warning(
