@@ -20,7 +20,7 @@ from dpsyn.kit.lesson import MOST_SLIDERS, Slider, Step, rows
 from dpsyn.kit.verdicts import DOCS, DOCUMENTS
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.registry import offered
-from dpsyn.notation import short
+from dpsyn.notation import short, signed
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_delta
 from tests.pages.test_share import at
@@ -257,10 +257,10 @@ def test_a_reveal_says_what_its_picture_shows_wherever_the_sliders_are(title, nu
         chosen = dict(zip((slider.name for slider in step.sliders), values, strict=True))
         said, caption = step.question.reveal(chosen), step.picture(**chosen)[1]
         if title == "The cube":
-            data = float(re.search(r"([+-][\d.]+) in the data", caption)[1])
+            data = float(re.search(r"([+−][\d.]+) in the data", caption)[1].replace("−", "-"))
             assert "agree more often than they differ" in said
             assert ("more often" in said.split("Now: ")[-1]) == (data > 0)
-            assert said.endswith(f"{data:+.3f}.")
+            assert said.endswith(f"{signed(data, 3)}.")
         elif title == "Noise against n":
             before, after = (float(found) for found in re.findall(r"0\.\d+", caption))
             assert ("less error" in said) == (after <= before)

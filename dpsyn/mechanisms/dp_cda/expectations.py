@@ -5,9 +5,10 @@ from __future__ import annotations
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+from dpsyn.mechanisms.dp_cda._published import PublishedDPCDAMechanism
 
 
-def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
+def of_run(mechanism: DPCDAMechanism | PublishedDPCDAMechanism) -> list[tuple[str, str]]:
     """What averages of numbers cannot keep, what is known after the class counts only, and whether these are too few."""
     said = []
     if mechanism.rows_per_class is None:
@@ -21,7 +22,8 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
             "bounds: values that stand out (a column of mostly zeros) and long tails go, and much noise piles "
             "values up there."
         )
-    return [*_too_few(mechanism), *(("caption", sentence) for sentence in said)]
+    few = _too_few(mechanism) if isinstance(mechanism, DPCDAMechanism) else []  # as published no class is counted
+    return [*few, *(("caption", sentence) for sentence in said)]
 
 
 def _too_few(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
