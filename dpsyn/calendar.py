@@ -106,29 +106,23 @@ def agreeing(
         range; where there is none either, or nothing is wanted that the bin has, the parts as they are.
     """
     weekday, month = (wanted.get(part, len(values)) for part, values in PARTS.items())
-    asks_weekday, asks_month = weekday < len(_WEEKDAYS), month < len(_MONTHS)
-    inside, months = np.arange(low[0], high[-1]), np.zeros(0, dtype=np.int32)
-    if asks_month:
-        months = calendar_codes("month", inside)
-        held = np.bincount(months, minlength=len(_MONTHS)) / _DAYS
-        month = month if held[month] else len(_MONTHS)
-        asks_month = month < len(_MONTHS)
-    if not (asks_weekday or asks_month):
+    inside, part = np.arange(low[0], high[-1]), 0.0
+    if month < len(_MONTHS):
+        part = min(1.0, np.count_nonzero(calendar_codes("month", inside) == month) / _DAYS[month])
+    if weekday < len(_WEEKDAYS):
+        days = np.arange(max(low[0] - 7, ends[0]), min(high[-1] + 7, ends[1]))
+        inside = inside[calendar_codes("weekday", inside) == weekday]
+        days = days[calendar_codes("weekday", days) == weekday]
+        if not len(inside) and not len(days):
+            return low, high, rows
+        inside = inside if len(inside) else days[[np.maximum(low[0] - days, days - high[-1] + 1).argmin()]]
+    elif not part:
         return low, high, rows
-    if asks_weekday:
-        agree = calendar_codes("weekday", inside) == weekday
-        inside, months = inside[agree], months[agree[: len(months)]]
-        if not len(inside):
-            days = np.arange(max(low[0] - 7, ends[0]), min(high[-1] + 7, ends[1]))
-            days = days[calendar_codes("weekday", days) == weekday]
-            if not len(days):
-                return low, high, rows
-            inside, asks_month = days[[np.maximum(low[0] - days, days - high[-1] + 1).argmin()]], False
     at = np.searchsorted(low, inside, side="right").clip(1) - 1
     weights = (rows / (high - low))[at]
     weights = weights if weights.sum() > 0 else np.ones(len(inside))
-    if asks_month and (right := months == month).any():
-        part, there = min(1.0, held[month]), weights * right
+    if part and (right := calendar_codes("month", inside) == month).any():
+        there = weights * right
         there = there if there.sum() > 0 else right.astype(np.float64)
         weights = (1 - part) * weights + part * weights.sum() * there / there.sum()
         inside, weights = inside[weights > 0], weights[weights > 0]

@@ -44,6 +44,9 @@ _END, _FEW = 0.01, 30
 _ERRORS = 3.0
 """Standard errors of shares and moments that are put down to chance."""
 
+_Share = tuple[object, str, float, float]
+"""What has a share, in words with their verb, and its share of the real values and of the others."""
+
 
 @dataclass(frozen=True)
 class Spike:
@@ -153,29 +156,29 @@ class ValueErrors:
         return "; ".join(found)
 
     @property
-    def _by_value(self) -> tuple[tuple[str, float, float], ...]:
-        return tuple((f"{self.written(spike.value)} makes", spike.real, spike.share) for spike in self.spikes)
+    def _by_value(self) -> tuple[_Share, ...]:
+        return tuple((s.value, f"{self.written(s.value)} makes", s.real, s.share) for s in self.spikes)
 
     @property
-    def _by_calendar(self) -> tuple[tuple[str, float, float], ...]:
+    def _by_calendar(self) -> tuple[_Share, ...]:
         weekdays = PARTS["weekday"]
         return tuple(
-            (f"{name}s make" if name in weekdays else f"days in {name} make", real, share)
+            (name, f"{name}s make" if name in weekdays else f"days in {name} make", real, share)
             for name, real, share in self.calendar
         )
 
-    def _share_off(self, shares: Sequence[tuple[str, float, float]], fresh: Sequence[tuple[str, float, float]]) -> list[str]:
-        """That one of some shares is far off: what it is called, with its verb, and the share of the real values and of the
-        others."""
-        beside, beyond = {name: abs(real - share) for name, real, share in fresh}, {}
-        for name, real, share in shares:
+    def _share_off(self, shares: Sequence[_Share], fresh: Sequence[_Share]) -> list[str]:
+        """That one of some shares is far off."""
+        beside, beyond = {of: abs(real - share) for of, _, real, share in fresh}, {}
+        for one in shares:
+            of, _, real, share = one
             apart, allowed = _apart(real, share, self.real_rows, self.rows)
-            beyond[name, real, share] = apart - max(allowed, beside.get(name, 0.0), self.chance if self.few else 0.0)
+            beyond[one] = apart - max(allowed, beside.get(of, 0.0), self.chance if self.few else 0.0)
         worst = max(beyond, key=beyond.__getitem__, default=None)
         if worst is None or beyond[worst] <= _LOST_SHARE:
             return []
-        name, real, share = worst
-        return [f"{name} up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"]
+        _, said, real, share = worst
+        return [f"{said} up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"]
 
     def _moments(self, fresh: ValueErrors | None) -> list[str]:
         """A mean or a deviation that is far off, in words."""

@@ -138,15 +138,11 @@ def drowned_tables(release: Release) -> list[str]:
     noisy, model, encoding = (release.diagnostics.get(one) for one in ("noisy_tables", "model", "encoding"))
     if noisy is None or model is None or encoding is None:
         return []
-    sizes, names = encoding.domain.shape, encoding.domain.names
-    known = {names[j]: (sizes[j], noisy.of_column(j, sizes)) for j in range(len(sizes))}
-    return _said(
-        {
-            name: mean_error(found[1], gaussian=True) * size / model.rows
-            for name, (size, found) in known.items()
-            if found is not None
-        }
-    )
+    sizes, noise = encoding.domain.shape, {}
+    for j, name in enumerate(encoding.domain.names):
+        if (found := noisy.of_column(j, sizes)) is not None:
+            noise[name] = mean_error(found[1], gaussian=True) * sizes[j] / model.rows
+    return _said(noise)
 
 
 def _said(noise: Mapping[str, float]) -> list[str]:
