@@ -350,15 +350,20 @@ def _numbers(report: Report) -> Finding | None:
 
 
 def _values_off(columns: Sequence[ValueErrors]) -> str:
-    """The values of a column that are far too rare or too frequent, in words."""
-    most = max((column for column in columns if column.off), key=lambda column: column.off[0][2:], default=None)
-    if most is None:
+    """Of the column in which most rows are concerned the values that are far too rare or too frequent, in words, and which
+    other columns have such values."""
+    off = sorted((column for column in columns if column.off), key=lambda column: -max(column.off[0][2:]))
+    if not off:
         return ""
+    most, *others = off
     low, high, real, rows = most.off[0]
     value = most.written(high if math.isinf(low) else low)
     where = f"{value} or less" if math.isinf(low) else f"{value} or more" if math.isinf(high) else value
     there = f"{rows:,} of {most.rows:,} values are {where}, {real:,} of {most.real_rows:,} real ones"
-    return f" But of {quoted(most.column)} {there}."
+    too = (
+        f" Some values of {listed((quoted(each.column) for each in others), most=_NAMED)} are far off, too." if others else ""
+    )
+    return f" But of {quoted(most.column)} {there}.{too}"
 
 
 def _totals_off(columns: Sequence[ValueErrors]) -> str:

@@ -605,6 +605,15 @@ def test_values_that_are_gone_are_told(place: tuple[float, float, int, int], sai
     assert found[1].endswith(f" moves it by up to 4\N{NO-BREAK SPACE}%. But of 'x' {said}")
 
 
+def test_of_several_columns_that_lose_values_the_one_with_most_rows_is_told_and_the_others_are_named() -> None:
+    tail, hole = ((2.5, np.inf, 1, 60),), ((5.0, 5.0, 55, 0),)
+    columns = (replace(column("x", 0.01), off=hole), replace(column("y", 0.02), off=tail), column("z", 0.01))
+    said = card(report(0.01, values=columns))["numbers"][1]
+    assert said.endswith(
+        "But of 'y' 60 of 5,000 values are 2.5 or more, 1 of 5,000 real ones. Some values of 'x' are far off, too."
+    )
+
+
 @pytest.mark.parametrize(
     ("far", "grade", "figure"),
     [
