@@ -361,7 +361,9 @@ def _values_off(columns: Sequence[ValueErrors]) -> str:
     where = f"{value} or less" if math.isinf(low) else f"{value} or more" if math.isinf(high) else value
     there = f"{rows:,} of {most.rows:,} values are {where}, {real:,} of {most.real_rows:,} real ones"
     too = (
-        f" Some values of {listed((quoted(each.column) for each in others), most=_NAMED)} are far off, too." if others else ""
+        f" Some values of {listed((quoted(each.column) for each in others), most=_NAMED)} are far off, too."
+        if others
+        else ""
     )
     return f" But of {quoted(most.column)} {there}.{too}"
 

@@ -79,6 +79,7 @@ class ValueErrors:
         off: from where to where there are far too few values, or too many, by no chance, with the real and the other rows
             there, most first: of common values, and of the lowest and the highest hundredth and thirty of either side.
         calendar: of dates, by the name of each weekday and month: its shares of the real values and of the others.
+        keep: parts of a date that its domain keeps, of "weekday" and "month".
     """
 
     column: str
@@ -105,6 +106,7 @@ class ValueErrors:
     outside: float = 0.0
     off: tuple[tuple[float, float, int, int], ...] = ()
     calendar: tuple[tuple[str, float, float], ...] = ()
+    keep: tuple[str, ...] = ()
 
     @property
     def chance(self) -> float:
@@ -167,6 +169,11 @@ class ValueErrors:
             for name, real, share in self.calendar
         )
 
+    def _remedy(self, name: str) -> str:
+        """How a weekday or month would be kept, where it is not."""
+        part = next((part for part, names in PARTS.items() if name in names and part not in self.keep), None)
+        return "" if part is None else f" (the domain can keep {part}s)"
+
     def _share_off(self, shares: Sequence[_Share], fresh: Sequence[_Share]) -> list[str]:
         """That one of some shares is far off."""
         beside, beyond = {of: abs(real - share) for of, _, real, share in fresh}, {}
@@ -177,8 +184,9 @@ class ValueErrors:
         worst = max(beyond, key=beyond.__getitem__, default=None)
         if worst is None or beyond[worst] <= _LOST_SHARE:
             return []
-        _, said, real, share = worst
-        return [f"{said} up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"]
+        name, said, real, share = worst
+        off = f"{said} up {percent(real, 3)} of the real values and {percent(share, 3)} of the synthetic ones"
+        return [off + (self._remedy(name) if isinstance(name, str) else "")]
 
     def _moments(self, fresh: ValueErrors | None) -> list[str]:
         """A mean or a deviation that is far off, in words."""
@@ -350,6 +358,7 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         kurtosis=kurtosis,
         off=_off(real, other),
         calendar=_calendar(real, other) if attribute.kind == "date" else (),
+        keep=attribute.keep,
     )
 
 

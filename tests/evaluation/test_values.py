@@ -508,12 +508,16 @@ def test_weekdays_and_months_that_are_lost_are_told_of_dates():
     assert named["Monday"] == (0.2, pytest.approx(1 / 7))
     assert named["May"] == (pytest.approx(46 / 520), pytest.approx(62 / 728))
     said = f"Saturdays make up {percent(0.0, 3)} of the real values and {percent(1 / 7, 3)} of the synthetic ones"
-    assert errors.warning() == said
+    assert errors.warning() == f"{said} (the domain can keep weekdays)"
+    assert replace(errors, keep=("month", "weekday")).warning() == said
     assert errors.to_dict()["calendar"][6][0] == "Sunday"
     assert errors.warning(errors) == ""  # where fresh rows are off by as much
     errors = dates(TWO_YEARS, TWO_YEARS[TWO_YEARS.month % 4 == 0])
     assert "days in" in errors.warning()
-    assert "make up" in errors.warning()
+    assert errors.warning().endswith(" of the synthetic ones (the domain can keep months)")
+    assert value_errors(*of(replace(DAY, keep=("month",)), TWO_YEARS.to_series(), TWO_YEARS.to_series()))[0].keep == (
+        "month",
+    )
     assert dates(TWO_YEARS, TWO_YEARS).warning() == ""
     assert value_errors(*of(GAIN, [1.0], [2.0]))[0].calendar == ()
 
