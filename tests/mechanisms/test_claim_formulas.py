@@ -132,6 +132,21 @@ def test_dp_gan_replaces_a_row_or_adds_one():
         assert counts.note.endswith("and a replaced one moves two." if cells == 16 else "each of the m columns.")
 
 
+@pytest.mark.parametrize("rows", [1, None])
+@pytest.mark.parametrize("n", [1_000, 1_000_000])
+def test_the_last_line_of_private_sampling_is_the_claim_whichever_certificate_is_smaller(rows, n):
+    """By a million rows Theorem 4.1 is far below ln 8; where one row was asked for, ε = 3 pays for ln 8: that is claimed."""
+    domain = Domain.of([Attribute(name, "truth", (0, 1), public=True) for name in "ab"])
+    config = dpsyn.PrivateSampling(degree=1, rows=rows)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(3.0), domain, n=n)
+    *_, theorem, claim = claim_formulas(config.name, mechanism.guarantee, mechanism.facts())
+    ratio = mechanism.facts()["rows"] * math.log(8)
+    assert (value(theorem.filled.split(" = ")[-1]) < ratio) is (n == 1_000_000)
+    assert mechanism.guarantee.epsilon <= value(claim.filled.split(" = ")[-1]) <= 1.001 * mechanism.guarantee.epsilon
+    assert (mechanism.guarantee.epsilon == pytest.approx(ratio)) is (rows == 1 or n == 1_000)
+    assert ("exact arithmetic" in claim.note) is (n == 1_000_000)
+
+
 def test_theorem_4_1_decides_where_it_is_smaller():
     config = dpsyn.PrivateSampling(rows=1)
     mechanism = config.calibrate(dpsyn.PrivacySpec(2.0), CUBE, n=10**10)
