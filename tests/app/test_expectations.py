@@ -299,6 +299,16 @@ def test_noise_as_large_as_the_limit_drowns_no_table_and_without_rows_or_tables_
     assert drowned({"ledger": ledger}, domain, 40) == drowned({"ledger": ledger}, domain, None) == []
     pairs = dpsyn.Independent(degree=2).calibrate(dpsyn.PrivacySpec(0.01), domain, 39)
     assert pairs.expected() == []
+    codes = Domain.of(
+        [
+            Attribute("age", "numeric", lower=0, upper=99, bins=20, unit=1, public=True),
+            Attribute("day", "date", lower=0, upper=99, bins=18, missing=True, public=True),  # 19 cells: 76 of noise
+        ]
+    )
+    assert len(drowned({"ledger": ledger}, codes, 37)) == len(drowned({"ledger": ledger}, codes, 39)) == 1
+    assert "'age', 'day'" in drowned({"ledger": ledger}, codes, 37)[0]
+    assert "'day'" not in drowned({"ledger": ledger}, codes, 39)[0]
+    assert drowned({"ledger": ledger}, codes, 40) == []
 
 
 def test_the_tables_that_noise_drowns_are_named_and_the_best_of_them_says_how_much():
