@@ -357,6 +357,12 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
         numbers = self.numbers(column)
         return numbers if self.unit is None else np.clip(units.counts(numbers, self.unit), *self._range)
 
+    def taken(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """:meth:`numbers` as mechanisms take them: the nearest multiples of the unit between the bounds. NaN stays."""
+        if self.unit is None:
+            return numbers
+        return units.multiples(np.clip(units.counts(numbers, self.unit), *self._range), self.unit)
+
     def _column(self, column: pd.Series[Any]) -> pd.Series[Any]:
         """A column that somebody handed in, its categories as plain values."""
         if not isinstance(column, pd.Series):

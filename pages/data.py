@@ -54,7 +54,7 @@ advice = columns.costly(current.table.domain)
 if advice is not None:
     st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
-    lines = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
+    lines = editor.lines(current, "columns", ("use", "column", "kind", "rows", "values", "cost"))
     cost = "Cost: a column's share of all cells of tables of two columns. " if len(current.table.domain) > 1 else ""
     st.caption(f"{cost}{editor.WHEN}.")
     first, second = st.columns(2, gap="large")

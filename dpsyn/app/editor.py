@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from dpsyn.kit.visit import Dataset
 
 WHEN = "Changes count when you press Next"
 _APPLIED = "applied"
+_FIRST = 3
+"""Rows whose values stand beside a column."""
 _CONFIG: Mapping[str, Any] = {
     "use": st.column_config.CheckboxColumn("Use", width=50),
     "column": st.column_config.TextColumn("Column", pinned=True),
@@ -30,6 +32,7 @@ _CONFIG: Mapping[str, Any] = {
         help="yes/no: two truth values, one bit; numeric and date: bounds",
         format_func=lambda kind: "yes/no" if kind == "truth" else str(kind),
     ),
+    "rows": st.column_config.ListColumn("First rows", width=220),
     "values": st.column_config.NumberColumn(
         "Values or bins", width="small", help="Categories, or bins of a number or date."
     ),
@@ -80,17 +83,30 @@ def lines(current: Dataset, key: str, order: tuple[str, ...]) -> pd.DataFrame:
     """The columns as a table to be edited. The grid has a search of its own, and draws no more than one sees."""
     of_all = "use" in order  # what is left out can be taken in again
     shown = (current.full.domain if of_all else current.table.domain).names
+    made = editor_lines(current.full, current.table.domain, shown, current.sources, current.left_out)
     edited: pd.DataFrame = st.data_editor(
-        editor_lines(current.full, current.table.domain, shown, current.sources, current.left_out),
+        made.assign(rows=pd.Series(_first_rows(current, shown))) if "rows" in order else made,
         hide_index=True,
         height=min(35 * (len(shown) + 1) + 2, 597),
         placeholder="",
         column_order=order,
-        disabled=("column", "values", "cost"),
+        disabled=("column", "rows", "values", "cost"),
         column_config=_CONFIG,
         key=f"{key}_{current.revision}",
     )
-    return edited
+    return edited.drop(columns="rows", errors="ignore")
+
+
+def _first_rows(current: Dataset, names: Sequence[str]) -> list[list[str]]:
+    """What the first rows hold in each column, as texts; of rows that an engine keeps, those that it drew."""
+    first = (current.full if current.in_memory else current.table).drawn.frame.head(_FIRST)
+    cells, empty = first.to_numpy(dtype=object).T, first.isna().to_numpy().T
+    texts = [
+        ["" if none else str(cell).removesuffix(" 00:00:00") for cell, none in zip(*column, strict=True)]
+        for column in zip(cells, empty, strict=True)
+    ]
+    found = dict(zip(first.columns, texts, strict=True))
+    return [found.get(name, []) for name in names]
 
 
 def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then: str, **changes: Any) -> None:

@@ -157,7 +157,7 @@ def _curves(
     """Lines of the first ``drawn`` sides, dotted ones of the others."""
     import plotly.graph_objects as go
 
-    values = [attribute.numbers(column) for _, column in sides]
+    values = [attribute.taken(attribute.numbers(column)) for _, column in sides]
     found = distribution(attribute, values)
     # On a logarithmic axis a share of 0 stands at half of a row.
     bottom = 0.5 / max(map(len, values)) if found.steep else 0.0

@@ -323,11 +323,11 @@ def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
 
 
 def _law(attribute: Attribute, table: AnyTable) -> tuple[_Law, int]:
-    """Of the cells that are not empty; and how many rows there are."""
+    """Of the cells that are not empty, as mechanisms take them; and how many rows there are."""
     counted = table.numbers(attribute.name) if isinstance(table, CountedTable) else None
     if counted is None:
-        return _Law.of(attribute.numbers(table.drawn.different(attribute.name))), table.drawn.n
-    return _Law.of(*counted), table.n
+        return _Law.of(attribute.taken(attribute.numbers(table.drawn.different(attribute.name)))), table.drawn.n
+    return _Law.of(attribute.taken(counted[0]), counted[1]), table.n
 
 
 def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:

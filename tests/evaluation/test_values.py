@@ -527,3 +527,21 @@ def test_weekdays_of_two_samples_of_one_law_are_not_told(rows):
     random = np.random.default_rng(0)
     for _ in range(100):
         assert dates(random.choice(TWO_YEARS, rows), random.choice(TWO_YEARS, rows)).warning() == ""
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_real_values_between_two_units_are_measured_as_the_multiples_they_are_taken_for(in_place, tmp_path):
+    """Rows that are the real ones, rounded to the unit, are without fault; the shares of common values are those of both."""
+    random = np.random.default_rng(0)
+    pay = pd.Series(np.where(random.random(4000) < 0.3, 0, np.round(random.lognormal(9, 0.8, 4000))), name="pay")
+    domain = dpsyn.Domain.of([dpsyn.Attribute("pay", "numeric", lower=0, upper=200_000, unit=500, bins=10, public=True)])
+    real = dpsyn.Table(pay.to_frame(), domain)
+    if in_place:
+        pay.to_frame().to_parquet(tmp_path / "pay.parquet")
+        real = dpsyn.read_table(tmp_path / "pay.parquet", domain=domain, in_place=True)
+    rows = (pay / 500).round().clip(0, 400) * 500
+    (errors,) = value_errors(real, dpsyn.Table(rows.to_frame(), domain))
+    assert errors.off == ()
+    assert errors.kolmogorov_smirnov == errors.wasserstein == 0
+    assert all(spike.real == spike.share for spike in errors.spikes)
+    assert errors.real_quantiles == errors.quantiles

@@ -143,6 +143,20 @@ def test_numbers_and_dates_have_bins_and_not_values(open_page):
     assert "Values or bins" in labels
 
 
+def test_the_first_rows_stand_beside_their_columns_as_they_were_read(open_page):
+    app = open_page("data")
+    rows = "31.12.2024;04109;1,50;\n01.02.2025;00815;2,25;x\n" + "02.02.2025;00815;2,75;y\n" * 30
+    app.file_uploader(key="upload").upload("s.csv", f"day;code;pay;note\n{rows}".encode(), "text/csv").run()
+    grid = app.get("data_editor")[0]
+    assert list(grid.proto.column_order) == ["use", "column", "kind", "rows", "values", "cost"]
+    assert grid.value["rows"].map(list).tolist() == [
+        ["2024-12-31", "2025-02-01", "2025-02-02"],
+        ["04109", "00815", "00815"],
+        ["1.5", "2.25", "2.75"],
+        ["", "x", "y"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("cells", "shown"),
     [
