@@ -275,7 +275,8 @@ def feasibility(
     if as_json:
         for name in unasked:
             note(needs_target(name, target))
-        click.echo(verdict_json([found], {"epsilon": epsilon, "delta": delta, **asked}, private=True))
+        settings = {"epsilon": epsilon, "delta": delta, "neighbouring": neighbouring, **asked}
+        click.echo(verdict_json([found], settings, private=True))
     else:
         terminal.say_verdicts(found, verbose=verbose)
         for name in unasked:

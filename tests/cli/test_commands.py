@@ -803,6 +803,10 @@ def test_a_record_is_verified_and_a_smaller_epsilon_is_refuted(here: Path) -> No
     assert said.startswith("REFUTED")
     found = json.loads(run("verify", "-", "--json", code=terminal.NO, stdin=text).stdout)
     assert not found["holds"]
+    record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+    record["guarantee"]["epsilon"] = 2.0  # more than its settings give
+    found = json.loads(run("verify", "-", "--json", stdin=json.dumps(record)).stdout)
+    assert (found["stated"]["epsilon"], found["found"]["epsilon"]) == (2.0, 1.0)
 
 
 @pytest.mark.parametrize("why", ["nobody confirmed the domain", "a seed"])
@@ -896,6 +900,19 @@ def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
     (order,) = [c for c in verdict["conditions"] if c["key"] == "order_of_mixture"]
     smoke = [line.endswith(";ja") for line in Path("leute.csv").read_text(encoding="cp1252").splitlines()[1:]]
     assert order["required"] == min(smoke.count(True), smoke.count(False)) != 30  # mixed within the smallest class
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_feasibility_is_that_of_the_library_for_all_that_is_asked(here: Path, neighbouring: str) -> None:
+    asked = {"epsilon": 0.7, "delta": 1e-7, "neighbouring": neighbouring}
+    more = {"classes": 3, "smallest_class": 9, "rows": 5}
+    words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
+    words += ["--set", "classes=3", "--set", "smallest_class=9", "--rows", "5", "--target", "raucht"]
+    found = json.loads(run("feasibility", "leute.csv", "--json", "-q", *words).stdout)
+    stats = dpsyn.read_table("leute.csv").statistics()
+    verdicts = dpsyn.feasibility(stats, dpsyn.PrivacySpec(**asked), **more).to_dict()["verdicts"]
+    assert found["settings"] == {**asked, **more}
+    assert found["datasets"][0]["verdicts"] == json.loads(json.dumps(verdicts))
 
 
 def test_feasibility_says_plainly_what_is_in_the_way(here: Path) -> None:
