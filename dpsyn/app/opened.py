@@ -38,12 +38,13 @@ def opener() -> None:
         return
     connections = named_connections()
     with st.form("source_form", border=False):
-        label = "Or a path on this machine, read in place: a Parquet file, a folder of them, a large CSV"
-        path = st.text_input(label, key="source_path", placeholder="/data/people").strip()
+        typed, button = st.columns([3, 1], vertical_alignment="bottom")
+        label, known = "Or a path, read in place", "Parquet, a folder of it, a large CSV"
+        path = typed.text_input(label, key="source_path", placeholder=known).strip()
         chosen = (
-            st.selectbox("Or a table of your secrets", list(connections), None, key="source_name") if connections else None
+            typed.selectbox("Or a table of your secrets", list(connections), None, key="source_name") if connections else None
         )
-        pressed = st.form_submit_button("Open", icon=":material/functions:", disabled=visit.job() is not None)
+        pressed = button.form_submit_button("Open", width="stretch", disabled=visit.job() is not None)
     if pressed and (path or chosen):
         visit.use_source(path or connections[str(chosen)], path or str(chosen))
         st.rerun()

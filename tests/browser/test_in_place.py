@@ -31,7 +31,7 @@ def test_a_folder_by_its_path_gets_a_score_card(page: Page, app_url: str, tmp_pa
     page.goto(f"{app_url}/data")
     expect(page.get_by_text("Mechanisms see 15,000 rows")).to_be_visible(timeout=RUN)
     settled(page)
-    page.get_by_label("Or a path on this machine").fill(str(tmp_path))
+    page.get_by_label("Or a path, read in place").fill(str(tmp_path))
     page.get_by_test_id("stFormSubmitButton").get_by_role("button", name="Open").click()
     expect(page.get_by_text("6,000 rows · 6 columns")).to_be_visible(timeout=RUN)
     expect(page.get_by_text("Read in place: mechanisms see all 6,000 rows.")).to_be_visible(timeout=RUN)
