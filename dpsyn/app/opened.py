@@ -42,7 +42,9 @@ def opener() -> None:
         label, known = "Or a path, read in place", "Parquet, a folder of it, a large CSV"
         path = typed.text_input(label, key="source_path", placeholder=known).strip()
         chosen = (
-            typed.selectbox("Or a table of your secrets", list(connections), None, key="source_name") if connections else None
+            typed.selectbox("Or a table of your secrets", list(connections), None, key="source_name")
+            if connections
+            else None
         )
         pressed = button.form_submit_button("Open", width="stretch", disabled=visit.job() is not None)
     if pressed and (path or chosen):

@@ -36,7 +36,7 @@ MOST_LISTED = 100_000
 """Different cells that a column may have which is told apart cell by cell."""
 MOST_DRAWN, _MOST_CELLS = 100_000, 2_000_000
 """Rows, and cells of them, that an engine draws."""
-_COUNTED = ("_own", "_equal_rows", "_ends", "_moved")
+_COUNTED = ("_own", "_equal_rows", "_ends", "_moved", "_hashed")
 _TRIED = 100
 """Texts whose other spellings an engine is asked for."""
 _TO_SPARE = 1.1
@@ -290,13 +290,21 @@ class CountedTable(Shown):
 
     @property
     def mark(self) -> bytes:
-        """As of a :class:`~dpsyn.table.Table`, by what was counted of them."""
-        return repr(self._equal_rows).encode() + b"".join(self._own.counts((j,)).tobytes() for j in range(len(self.domain)))
+        """As of a :class:`~dpsyn.table.Table`, in any order of the rows. Where the engine has no hash of rows, and they are
+        too many to be looked at, what was counted of single columns and of equal rows has to do."""
+        columns = [self._own.counts((j,)).tobytes() for j in range(len(self.domain))]
+        return b"".join([repr(self._equal_rows).encode(), *columns, self._hashed])
+
+    @cached_property
+    def _hashed(self) -> bytes:
+        if (found := self.engine.hashed([one.cell for one in self._cells])) is not None:
+            return found
+        return self.drawn.mark if self.drawn.n == self.n else b""
 
     def prepared(self) -> CountedTable:
         """Have the engine count now what a page asks of every table; what it said stays with the table."""
         self._own.expect([(j,) for j in range(len(self.domain))])
-        _ = self._equal_rows, self._ends, self._moved, self.drawn
+        _ = self._equal_rows, self._ends, self._moved, self.drawn, self._hashed
         return self
 
     def parts(

@@ -162,6 +162,10 @@ class Engine(ABC):
         # Where a Parquet file states bounds, DuckDB 2.0 takes no number to be NaN: it folds away isnan and comparisons.
         return f"CASE WHEN isfinite({number}) OR isinf({number}) THEN {number} END"
 
+    def hashed(self, cells: Sequence[str]) -> bytes | None:
+        """What tells the rows of these cells from others, in whatever order; None where there is no such function."""
+        return None
+
     def categories(self, column: str) -> pa.Array | None:
         """All that a column of texts lists, used or not, where a query does not say so."""
         return None
@@ -245,6 +249,11 @@ class _DuckDB(Engine):
     @property
     def _is_duckdb(self) -> bool:
         return True
+
+    def hashed(self, cells: Sequence[str]) -> bytes | None:
+        """See :class:`Engine`."""
+        found = self.ask(f"SELECT CAST(sum(CAST(hash({', '.join(cells)}) AS HUGEINT)) AS VARCHAR) AS hashed FROM {ROWS}")
+        return str(found["hashed"][0]).encode()
 
     @property
     def _in_order(self) -> bool:

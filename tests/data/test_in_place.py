@@ -463,6 +463,30 @@ def test_a_mark_is_of_every_column_and_of_how_often_rows_are_equal():
     assert len(set(marks)) == 3
 
 
+@pytest.mark.parametrize("engine", ["file", "relation", "postgres"])
+def test_a_mark_is_of_numbers_inside_their_bins_and_of_which_cells_share_a_row(engine, opened, tmp_path, request):
+    """Which single columns do not show: numbers that moved in their bins, and a column shuffled against the others."""
+    random = np.random.default_rng(0)
+    x, k = np.arange(400) / 4, np.arange(400) % 2
+    moved, shuffled = np.floor(x / 10) * 10 + random.uniform(0, 9, 400), random.permutation(k)
+    same = random.permutation(400)
+    domain = Domain.of([Attribute("x", "numeric", lower=0, upper=100, bins=10), Attribute("k", "truth", (0, 1))])
+    marks = []
+    for at, (numbers, truths) in enumerate([(x, k), (moved, k), (x, shuffled), (x[same], k[same])]):
+        table = pa.table({"x": numbers, "k": truths})
+        source = tmp_path / f"{at}.parquet"
+        if engine == "file":
+            parquet.write_table(table, source)
+        elif engine == "relation":
+            source = opened(table, engine)
+        else:
+            source = request.getfixturevalue("postgres").create_table(f"mark{at}", table, temp=True)
+        found = dpsyn.read_table(source, in_place=True, domain=domain)
+        marks.append(found.mark)
+    assert marks[0] == marks[3]
+    assert len(set(marks)) == 3
+
+
 @pytest.mark.parametrize("name", ["parquet", "csv"])
 def test_what_reading_had_to_decide_is_said(name, tmp_path):
     table = pa.table(
