@@ -275,8 +275,8 @@ def feasibility(
     if as_json:
         for name in unasked:
             note(needs_target(name, target))
-        settings = {"epsilon": epsilon, "delta": delta, "neighbouring": neighbouring, **asked}
-        click.echo(verdict_json([found], settings, private=True))
+        known = {"epsilon": epsilon, "delta": delta, "neighbouring": neighbouring, **asked}
+        click.echo(verdict_json([found], known, private=True))
     else:
         terminal.say_verdicts(found, verbose=verbose)
         for name in unasked:
