@@ -205,9 +205,9 @@ class Headline:
     level: Literal["good", "open", "bad"]
 
     @classmethod
-    def of_little(cls, within: str, what: str) -> Headline:
+    def of_little(cls, within: str, what: str, provided: str = "") -> Headline:
         """Of a bound that holds, and is :data:`NEXT_TO_NOTHING` or more."""
-        return cls(f"± {within}", f"Private. A theorem promises little: {what} within {within}.", "open")
+        return cls(f"± {within}", f"Private{provided}. A theorem promises little: {what} within {within}.", "open")
 
 
 MARKS = {

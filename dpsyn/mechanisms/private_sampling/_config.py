@@ -28,6 +28,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     bounded_ratio_epsilon,
     box_for,
     check_box,
+    claims_theorem_4_1,
     is_degenerate,
     largest_rows,
     theorem_4_1_log_epsilon,
@@ -127,7 +128,8 @@ class PrivateSampling(Config):
         return {name: value for name, value in super().settings().items() if name != "scheduler"}
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> PrivateSamplingMechanism:
-        """k draws with the smallest of two certificates, k·ln(ceiling/floor) and, on the Boolean cube, Theorem 4.1.
+        """k draws with one of two certificates, k·ln(ceiling/floor) and, on the Boolean cube, Theorem 4.1: the first where
+        it is enough for the rows asked for, else the smaller one.
 
         The first holds for all pairs of datasets, hence for either neighbouring relation; the second for replacing one of n.
 
@@ -144,9 +146,9 @@ class PrivateSampling(Config):
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
         theorem = self._theorem_per_row(spec, n, size)
-        # The theorem holds in exact arithmetic only, the ratio without an if: where it is enough it is what is claimed.
-        enough = self.rows is not None and self.rows * ratio <= spec.epsilon
-        per_row = ratio if theorem is None or enough else min(ratio, theorem)
+        per_row = ratio
+        if theorem is not None and claims_theorem_4_1(theorem=theorem, ratio=ratio, rows=self.rows, epsilon=spec.epsilon):
+            per_row = theorem
         fitting = largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row)
         if fitting is not None and fitting < (self.rows or 1):
             raise CalibrationError(self._too_much(asked.epsilon, spec.epsilon, per_row, fitting))

@@ -1,8 +1,8 @@
 """What the theorems of private sampling answer: which certificate costs what, what would make each condition
 true, and where floor may lie.
 
-Theorem 4.1 of Boedihardjo, Strohmer and Vershynin (2021a) and the bounded ratio are proven; a release is certified with the
-smaller of the two. The stability bound is unpublished: it is compared, and certifies nothing.
+Theorem 4.1 of Boedihardjo, Strohmer and Vershynin (2021a) is proven in exact arithmetic, the bounded ratio without an if.
+The stability bound is unpublished: it is compared, and certifies nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, SHORT_NAMES, THEOREM_4_1, PrivateSamplingSetting
-from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
+from dpsyn.mechanisms.private_sampling.certificates import EXACTLY, is_degenerate
 from dpsyn.mechanisms.private_sampling.theorems import (
     LARGEST_WHOLE_CUBE,
     bounded_ratio,
@@ -40,6 +40,7 @@ NAMES: dict[Certificate, str] = {
     "bounded_ratio": "bounded ratio",
     "stability": "stability (experimental)",
 }
+_HOLDS: dict[Certificate, str] = {"theorem_4_1": f", {EXACTLY}"}
 _GRID = 64
 
 
@@ -68,7 +69,7 @@ class CertificateAnswer:
         applies: False where it says nothing: Theorem 4.1 under add/remove, an unusable box, stability above p = 16.
         smallest_epsilon: for the rows asked for; 0 where nothing is spent, inf where no ε is enough.
         log_largest_rows: ln of the largest whole k for the ε asked for; -inf where not even one row is, inf where all are.
-        certifies: it is the smaller of the two proven ones.
+        claimed: by a release of these rows.
         reason: why it does not apply.
     """
 
@@ -76,13 +77,18 @@ class CertificateAnswer:
     applies: bool
     smallest_epsilon: float
     log_largest_rows: float
-    certifies: bool
+    claimed: bool
     reason: str = ""
 
     @property
     def name(self) -> str:
         """For a page."""
         return NAMES[self.certificate]
+
+    @property
+    def words(self) -> str:
+        """Whether it is claimed, or why it does not apply."""
+        return f"claimed{_HOLDS.get(self.certificate, '')}" if self.claimed else self.reason
 
     @property
     def largest_rows(self) -> float:
@@ -116,21 +122,26 @@ def log_epsilon(setting: PrivateSamplingSetting, certificate: Certificate) -> fl
 
 
 def smallest(setting: PrivateSamplingSetting) -> Certificate:
-    """The smaller of the two proven certificates."""
+    """The smaller of the two proven certificates, whatever ε is asked for."""
     return min(PROVEN, key=lambda c: log_epsilon(setting, c))
+
+
+def by_name(certificate: Certificate) -> str:
+    """Which, after a number."""
+    return f"by {NAMES[certificate]}{_HOLDS.get(certificate, '')}"
 
 
 def certificate_answers(setting: PrivateSamplingSetting) -> tuple[CertificateAnswer, ...]:
     """The smallest ε for these rows and the largest k for this ε, by each certificate."""
-    best = smallest(setting)
+    best = "theorem_4_1" if setting.claims_theorem_4_1 else "bounded_ratio"
     answers = []
     for certificate in CERTIFICATES:
         cost, reason = log_epsilon(setting, certificate), why_not(setting, certificate)
         bound = setting.log_rows + setting.logs.epsilon - cost
         rows = whole(bound, "at_most") if math.isfinite(bound) else bound
-        certifies = certificate == best and not reason
+        claimed = certificate == best and not reason
         largest = -math.inf if rows is None else rows
-        answers.append(CertificateAnswer(certificate, not reason, exp_of(cost), largest, certifies, reason))
+        answers.append(CertificateAnswer(certificate, not reason, exp_of(cost), largest, claimed, reason))
     return tuple(answers)
 
 
@@ -271,7 +282,7 @@ class FloorWindow:
     Attributes:
         end: min(1/2, ceiling - 1), the largest floor that the algorithm accepts; there the output ignores the data. At
             most 0 where no floor is accepted.
-        private_from: smallest floor below ``end`` at which the certified ε is at most the one asked for, or None.
+        private_from: smallest floor below ``end`` at which the smaller certificate is at most the ε asked for, or None.
         accurate_from: smallest floor at which all conditions of Theorem 4.2 hold, or None.
         accurate_below: 1/4, below which the promised error is less than 1, or ``end`` where that is smaller.
         blocked_by: keys of the accuracy conditions that no floor makes true.

@@ -16,7 +16,13 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, loss_of_a_row, theorem_4_1_log_cost
+from dpsyn.mechanisms.private_sampling.certificates import (
+    EXACTLY,
+    claims_theorem_4_1,
+    is_degenerate,
+    loss_of_a_row,
+    theorem_4_1_log_cost,
+)
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.statistics import DatasetStatistics
@@ -169,9 +175,22 @@ class PrivateSamplingSetting:
     @property
     def log_largest_rows_ratio(self) -> float:
         """ln of ε / ln(Δ/δ), the bounded-ratio certificate; inf at the degenerate ends, which ignore the data."""
-        if self.is_valid and is_degenerate(self.floor, self.ceiling):
-            return math.inf
-        return self.logs.epsilon - math.log(loss_of_a_row(self.floor, self.ceiling))
+        return self.logs.epsilon - log_of(self._ratio_of_a_row)
+
+    @property
+    def _ratio_of_a_row(self) -> float:
+        return 0.0 if self.is_valid and is_degenerate(self.floor, self.ceiling) else loss_of_a_row(self.floor, self.ceiling)
+
+    @property
+    def claims_theorem_4_1(self) -> bool:
+        """Whether a release of these rows would claim Theorem 4.1, and not the bounded ratio."""
+        rows = exp_of(self.log_rows)
+        return not self.not_4_1 and claims_theorem_4_1(
+            theorem=exp_of(self.logs.epsilon - self.logs.largest_rows_theorem_4_1),
+            ratio=self._ratio_of_a_row,
+            rows=round(rows) if rows < 2.0**53 else rows,
+            epsilon=self.epsilon,
+        )
 
     @property
     def success_probability(self) -> float:
@@ -330,6 +349,7 @@ THEOREM_4_1 = Bound(
     "<=",
     source="Theorem 4.1",
     group="privacy",
+    note=f"It holds {EXACTLY} only.",
 )
 ACCURACY = (
     Bound(

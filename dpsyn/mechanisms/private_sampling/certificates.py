@@ -18,6 +18,8 @@ from dpsyn.privacy.sensitivity import changed_walsh_functions
 
 _ROUNDING = 1e-15
 """By how much a logarithm is larger than it comes out: rounding in it, or in k times it, cannot hide a loss."""
+EXACTLY = "in exact arithmetic"
+"""How Theorem 4.1 holds."""
 IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."
 
 
@@ -118,6 +120,21 @@ def theorem_4_1_log_cost(*, log_ratio: float, degree: int, log_dimension: float,
     All logarithms are natural, so that nothing overflows; C = C(p, ≤d). Stated for the Boolean cube and replace-one.
     """
     return math.log(4 * math.sqrt(2)) + 1.5 * log_ratio + degree / 2 + log_dimension / 4 + 0.75 * log_m - log_n / 2
+
+
+def claims_theorem_4_1(*, theorem: float, ratio: float, rows: float | None, epsilon: float) -> bool:
+    """Whether a release claims Theorem 4.1 and not the bounded ratio.
+
+    The theorem holds in exact arithmetic only, the ratio without an if: where it is enough it is claimed, else the smaller.
+
+    Args:
+        theorem: ε of one row by it.
+        ratio: ε of one row by the other.
+        rows: that are asked for; None for as many as the smaller one allows.
+        epsilon: that is asked for.
+    """
+    enough = rows is not None and rows * ratio <= epsilon
+    return theorem < ratio and not enough
 
 
 @dataclass(frozen=True)

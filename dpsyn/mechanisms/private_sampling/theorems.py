@@ -17,7 +17,12 @@ from dpsyn.mechanisms.private_sampling.bounds import (
     remedy,
     sampling_setting,
 )
-from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
+from dpsyn.mechanisms.private_sampling.certificates import (
+    EXACTLY,
+    is_degenerate,
+    stability_epsilon,
+    whole_cube_geometry,
+)
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import NEXT_TO_NOTHING, Condition, Headline, Remedy, Verdict, easier, judging
@@ -165,7 +170,7 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     certificates = [theorem_4_1(setting), bounded_ratio(setting)]
     alternatives = (*certificates, *([experimental] if experimental else []))
     smallest = {c.key: _log_smallest_epsilon(setting, c) for c in alternatives}
-    certified = min(smallest["theorem_4_1"], smallest["bounded_ratio"])
+    certified = smallest["theorem_4_1" if setting.claims_theorem_4_1 else "bounded_ratio"]
     error = 4 * setting.floor
     success = setting.success_probability
     facts = {
@@ -182,7 +187,7 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         facts["largest_rows_stability"] = _largest_rows(experimental)
     claim = format_log(certified, side="at_least")
     promise = (
-        f"{format_log(setting.log_rows)} rows are {claim}-differentially private, and with probability at "
+        f"{format_log(setting.log_rows)} rows are {claim}-differentially private{_if(setting)}, and with probability at "
         f"least {rounded_down(success, 3)} their marginals of up to {setting.degree} bits are within "
         f"{rounded_up(error, 3)} of the data's"
     )
@@ -219,14 +224,22 @@ def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], cla
     if not setting.is_valid:
         return Headline("—", "Not possible: floor and ceiling leave no room for a density.", "bad")
     if not privacy_condition(setting).holds:
-        return Headline(f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} ε = {claim}.", "bad")
+        return Headline(
+            f"ε = {claim}",
+            f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} ε = {claim}{_if(setting)}.",
+            "bad",
+        )
     if all(condition.holds for condition in found):
         within, likely = rounded_up(4 * setting.floor, 3), rounded_down(success, 3)
         of = f"with probability {likely} tables of {setting.degree} bits"
         if 4 * setting.floor >= NEXT_TO_NOTHING:
-            return Headline.of_little(within, of)
-        return Headline(f"± {within}", f"Private, and {of} are within {within} of the data's.", "good")
-    return Headline(f"ε = {claim}", f"Private: {rows} no more than that. But no accuracy is promised.", "open")
+            return Headline.of_little(within, of, _if(setting))
+        return Headline(f"± {within}", f"Private{_if(setting)}, and {of} are within {within} of the data's.", "good")
+    return Headline(f"ε = {claim}", f"Private{_if(setting)}: {rows} no more than that. But no accuracy is promised.", "open")
+
+
+def _if(setting: PrivateSamplingSetting) -> str:
+    return f" {EXACTLY}" if setting.claims_theorem_4_1 else ""
 
 
 def _log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:

@@ -74,8 +74,8 @@ def test_the_experimental_bound_crosses_and_is_never_the_certificate() -> None:
     costs = {c: log_epsilon(beyond, c) for c in CERTIFICATES}
     assert min(costs, key=costs.__getitem__) == "stability"
     answers = {a.certificate: a for a in certificate_answers(beyond)}
-    assert not answers["stability"].certifies
-    assert answers["bounded_ratio"].certifies
+    assert not answers["stability"].claimed
+    assert answers["bounded_ratio"].claimed
     assert math.exp(costs["stability"]) == pytest.approx(0.257, rel=2e-3)
 
 
@@ -116,14 +116,14 @@ def test_sides_of_every_crossing_in_the_box(setting: PrivateSamplingSetting, var
 def test_answers_are_those_of_the_verdict(setting: PrivateSamplingSetting) -> None:
     answers = {a.certificate: a for a in certificate_answers(setting)}
     verdict = private_sampling_verdict(setting)
-    assert sum(a.certifies for a in answers.values()) == 1
+    assert sum(a.claimed for a in answers.values()) == 1
     for key, answer in answers.items():
         if not answer.applies:
             assert answer.reason
             continue
         assert verdict.facts[f"largest_rows_{key}"] == pytest.approx(answer.largest_rows)
         assert answer.smallest_epsilon == pytest.approx(verdict.facts[f"epsilon_{key}"])
-    best = next(a for a in answers.values() if a.certifies)
+    best = next(a for a in answers.values() if a.claimed)
     assert best.smallest_epsilon == pytest.approx(verdict.facts["epsilon_certified"])
     cheapest = log_epsilon(setting, smallest(setting))
     assert at_most(cheapest, math.log(setting.epsilon)) == verdict["rows_upper"].holds
@@ -162,15 +162,15 @@ def test_costs_fall_with_n_and_grow_with_k_and_m(setting: PrivateSamplingSetting
 
 def test_what_does_not_apply_says_why() -> None:
     answers = certificate_answers(sampling_setting(ASIA, PrivacySpec(3.0, neighbouring="add_remove")))
-    assert [(a.applies, a.certifies) for a in answers] == [(False, False), (True, True), (False, False)]
+    assert [(a.applies, a.claimed) for a in answers] == [(False, False), (True, True), (False, False)]
     assert "replacing one record" in answers[0].reason
     broken = certificate_answers(sampling_setting(ASIA, PrivacySpec(3.0), floor=0.6))
-    assert not any(a.applies or a.certifies for a in broken)
+    assert not any(a.applies or a.claimed for a in broken)
     assert all(a.largest_rows == 0 and a.smallest_epsilon == math.inf for a in broken)
     wide = DatasetStatistics(p=17, n=100, max_frequency=0.1)
     assert "p <= 16" in certificate_answers(sampling_setting(wide, PrivacySpec(1.0)))[2].reason
     thirds = certificate_answers(sampling_setting(replace(wide, p=6, sizes=(3, 3)), PrivacySpec(1.0)))
-    assert [(a.applies, a.certifies) for a in thirds] == [(False, False), (True, True), (False, False)]
+    assert [(a.applies, a.claimed) for a in thirds] == [(False, False), (True, True), (False, False)]
     assert "the Boolean cube" in thirds[0].reason
     assert "the whole cube" in thirds[2].reason
 
@@ -178,7 +178,7 @@ def test_what_does_not_apply_says_why() -> None:
 def test_the_degenerate_end_costs_nothing() -> None:
     setting = sampling_setting(ASIA, PrivacySpec(1.0), floor=0.5)
     ratio = certificate_answers(setting)[1]
-    assert (ratio.smallest_epsilon, ratio.largest_rows, ratio.certifies) == (0.0, math.inf, True)
+    assert (ratio.smallest_epsilon, ratio.largest_rows, ratio.claimed) == (0.0, math.inf, True)
 
 
 @pytest.mark.parametrize(("field", "value"), [("rows", 0), ("reduced_space_size", 0), ("degree", 9), ("floor", 0.0)])

@@ -142,7 +142,8 @@ def test_a_case_in_which_everything_holds() -> None:
     assert verdict.headline is not None
     assert verdict.headline.level == "good"
     assert verdict.headline.number.startswith("± ")
-    assert "with probability" in verdict.headline.sentence
+    assert verdict.headline.sentence.startswith("Private in exact arithmetic, and with probability")
+    assert "-differentially private in exact arithmetic, and with probability" in verdict.summary
     assert verdict.facts["marginal_error"] == pytest.approx(0.4)
     assert "m is the smallest that Theorem 4.2 allows." in verdict.notes
     assert "smallest that" not in " ".join(private_sampling_verdict(replace(cube, log_m=10.0)).notes)
@@ -150,7 +151,7 @@ def test_a_case_in_which_everything_holds() -> None:
     assert little.holds
     assert little.headline is not None
     assert (little.headline.level, little.headline.number) == ("open", "± 0.5")
-    assert little.headline.sentence.startswith("Private. A theorem promises little: with probability ")
+    assert little.headline.sentence.startswith("Private in exact arithmetic. A theorem promises little: with probability ")
 
 
 def test_what_is_promised_is_rounded_to_its_safe_side() -> None:
@@ -192,6 +193,7 @@ def test_of_two_bounds_that_hold_the_larger_one_is_named(n: int, ceiling: float,
     assert found.required == pytest.approx(rows, rel=2e-3)
     assert found.source == source
     assert found.note.startswith(f"The larger of the two bounds is from: {source}.")
+    assert found.note.endswith("It holds in exact arithmetic only.") is (source == "Theorem 4.1")
 
 
 def worse(remedy: Remedy) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.private_sampling import DEGENERATE_SOURCE, MOST_ROWS, RATIO_SOURCE, THEOREM_SOURCE, PrivateSampling
+from dpsyn.mechanisms.private_sampling.answers import certificate_answers
+from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon
+from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
 
 LN8 = bounded_ratio_epsilon(rows=1, floor=0.25, ceiling=2.0)
 NUMBER = Attribute("x", "numeric", lower=0.0, upper=1.0, bins=4, public=True)
@@ -94,6 +98,42 @@ def test_the_ratio_is_claimed_where_it_is_enough_though_the_theorem_is_smaller()
     assert larger.theorem_4_1_per_row is not None
     assert larger.theorem_4_1_per_row > LN8
     assert larger.guarantee.epsilon == 2 * LN8
+
+
+@pytest.mark.parametrize("rows", [None, 1, 5])
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("bits", range(2, 7))
+def test_feasibility_shows_the_epsilon_that_a_release_claims(bits: int, degree: int, rows: int | None) -> None:
+    kinds = set()
+    for exponent, epsilon in product(range(3, 9), (0.1, 0.5, 1.0, 2.0, 3.0, 7.0, 20.0)):
+        n, spec = 10**exponent, dpsyn.PrivacySpec(epsilon)
+        config = PrivateSampling(degree=degree, rows=rows)
+        try:
+            mechanism = config.calibrate(spec, cube(bits), n)
+            if rows is None:  # so many are then asked for
+                mechanism = dataclasses.replace(config, rows=mechanism.rows).calibrate(spec, cube(bits), n)
+        except CalibrationError:
+            mechanism = None
+        stats = dpsyn.DatasetStatistics(p=bits, n=n, max_frequency=0.5, sizes=(2,) * bits)
+        k = rows or (1 if mechanism is None else mechanism.rows)
+        setting = sampling_setting(stats, spec, degree=degree, rows=k, reduced_space_size=2**bits, whole_domain=True)
+        said, (claimed,) = private_sampling_verdict(setting), [a for a in certificate_answers(setting) if a.claimed]
+        assert said.headline is not None
+        shown = float(said.headline.number.removeprefix("ε = ").replace(",", ""))
+        assert (said.headline.level == "bad") is (mechanism is None)
+        smaller = said.facts["epsilon_theorem_4_1"] < said.facts["epsilon_bounded_ratio"]
+        if mechanism is None:
+            assert shown > epsilon
+            assert said.headline.sentence.endswith(" in exact arithmetic.") is smaller
+            continue
+        exact = mechanism.guarantee.status == "real_arithmetic"
+        assert mechanism.guarantee.epsilon <= shown <= mechanism.guarantee.epsilon * 1.011
+        assert claimed.smallest_epsilon == pytest.approx(mechanism.guarantee.epsilon, rel=1e-9)
+        assert (claimed.certificate == "theorem_4_1") is exact
+        assert claimed.words == ("claimed, in exact arithmetic" if exact else "claimed")
+        assert said.headline.sentence.startswith("Private in exact arithmetic: " if exact else "Private: ")
+        kinds.add((exact, smaller))
+    assert len(kinds) >= 2
 
 
 @pytest.mark.parametrize(("floor", "ceiling", "says"), [(0.25, 2.0, True), (0.25, 1e100, True), (1e-100, 1e100, False)])

@@ -14,6 +14,7 @@ import pandas as pd
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, WORD, channels, log_axis, tips
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
+from dpsyn.mechanisms.private_sampling.certificates import EXACTLY
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.notation import counted, percent, short
 from dpsyn.privacy.spec import rounded_down, rounded_up
@@ -213,9 +214,9 @@ def draw_density(info: DensityInfo) -> Any:
 
 
 THEOREM, RATIO, STABILITY = "Theorem 4.1", "Bounded ratio", "Stability bound"
-CERTIFIES, CERTIFICATE, EXPERIMENTAL, OBSERVED = "certifies", "certificate", "experimental", "observed loss"
+SMALLER, CERTIFICATE, EXPERIMENTAL, OBSERVED = "smaller certificate", "certificate", "experimental", "observed loss"
 _KINDS = {
-    CERTIFIES: (BLUE, "diamond"),
+    SMALLER: (BLUE, "diamond"),
     CERTIFICATE: (GUIDE, "circle"),
     EXPERIMENTAL: (GUIDE, "cross"),
     OBSERVED: (HERE, "triangle-right"),
@@ -233,7 +234,7 @@ class Claim:
 
 
 def claims(certificates: Mapping[str, float | None], *, rows: int, cube: bool, degenerate: bool) -> tuple[Claim, ...]:
-    """The three bounds for k rows; the smaller of the first two certifies.
+    """The three bounds for k rows; the first is true in exact arithmetic only.
 
     Args:
         certificates: of one row, as :class:`LossMeter` has them.
@@ -246,19 +247,19 @@ def claims(certificates: Mapping[str, float | None], *, rows: int, cube: bool, d
         cost |= {"theorem_4_1": None, "stability": None}
     reason = "" if cube else "stated for the Boolean cube"
     found = (
-        Claim(THEOREM, cost["theorem_4_1"], CERTIFICATE, reason),
+        Claim(THEOREM, cost["theorem_4_1"], CERTIFICATE, reason or EXACTLY),
         Claim(RATIO, cost["bounded_ratio"], CERTIFICATE, "only the uniform density fits" if degenerate else ""),
         Claim(STABILITY, cost["stability"], EXPERIMENTAL, reason or "unpublished: never certifies"),
     )
     best = min((c for c in found[:2] if c.epsilon is not None), key=lambda c: c.epsilon or 0.0)
-    return tuple(replace(c, kind=CERTIFIES) if c is best else c for c in found)
+    return tuple(replace(c, kind=SMALLER) if c is best else c for c in found)
 
 
 def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: int) -> Any:
     """An Altair dot chart on a log axis, one line per certificate for k rows and per observed loss."""
-    certified = next(claim for claim in claims if claim.kind == CERTIFIES)
-    name = certified.name.lower().replace("theorem", "Theorem")
-    says = f"Certified: ε = {_rounded(certified.epsilon, 4)} by the {name}."
+    smaller = next(claim for claim in claims if claim.kind == SMALLER)
+    by = f"{THEOREM}, {EXACTLY}" if smaller.name == THEOREM else "the bounded ratio"
+    says = f"ε = {_rounded(smaller.epsilon, 4)} by {by}."
     losses = [claim.epsilon for claim in observed if claim.epsilon is not None]
     if losses:
         says += f" The largest loss seen, {_rounded(max(losses), 3, OBSERVED)}, is a lower bound on the true ε."
@@ -300,7 +301,7 @@ def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
     return _layers.finish(chart, title, says, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)
 
 
-def _rounded(epsilon: float | None, digits: int, kind: str = CERTIFIES) -> str:
+def _rounded(epsilon: float | None, digits: int, kind: str = SMALLER) -> str:
     """What is promised is rounded up, what was observed is rounded down."""
     return short(float((rounded_down if kind == OBSERVED else rounded_up)(epsilon or 0.0, digits)), digits)
 

@@ -25,19 +25,21 @@ from dpsyn.mechanisms.private_sampling.answers import (
     Crossing,
     FloorWindow,
     Varied,
+    by_name,
     crossings,
     floor_window,
     log_epsilon,
     smallest,
 )
 from dpsyn.mechanisms.private_sampling.bounds import LN2, Logs, PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.certificates import EXACTLY
 from dpsyn.mechanisms.private_sampling.figures import DASHED, DOTTED, SOLID
 from dpsyn.notation import short
 from dpsyn.theory.logarithms import LN10, Side, format_log
 from dpsyn.theory.thresholds import p_threshold
 
 YOURS = "your ε"
-PRIVACY, ERROR = "certified ε of the rows", "promised error, 4·floor"
+PRIVACY, ERROR = "smallest ε of the rows", "promised error, 4·floor"
 AXES: dict[Varied, str] = {
     "n": "rows of data n",
     "rows": "synthetic rows k",
@@ -232,7 +234,7 @@ def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", po
     text = f"{setting.name}: {rows:,} asked for, {allowed} allowed at ε = {short(epsilon)}"
     return Lines(
         title="Most rows k that are private",
-        subtitle=f"By Theorem 4.1, {fixed}, ε = {short(epsilon)}.",
+        subtitle=f"By Theorem 4.1, {EXACTLY}: {fixed}, ε = {short(epsilon)}.",
         x_title=_BITS,
         y_title="number of rows k",
         hover=("line", "p", "number of rows k"),
@@ -377,8 +379,7 @@ def _words(setting: PrivateSamplingSetting, vary: Varied, found: Sequence[Crossi
     if vary == "rows":
         where = " As k multiplies all of them, so they never cross."
     claim = format_log(cost, 3, "at_least")
-    certified = f"The grey band is the certificate, the smaller of the two proven: here {NAMES[best]}, ε = {claim}."
-    return certified + where
+    return f"The grey band is the smaller of the two proven: here ε = {claim} {by_name(best)}." + where
 
 
 def _here(setting: PrivateSamplingSetting, log_value: float, text: str) -> Here:
@@ -387,14 +388,14 @@ def _here(setting: PrivateSamplingSetting, log_value: float, text: str) -> Here:
 
 
 def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
-    """Certified ε of k rows and the error 4·floor that Theorem 4.2 promises, against floor."""
+    """The smaller ε of k rows and the error 4·floor that Theorem 4.2 promises, against floor."""
     window, now, best = floor_window(setting), math.log10(setting.floor), smallest(setting)
     end = math.log10(window.end) if window.end > 0 else None
     left = min(_LOWEST_FLOOR, now - 0.2, now if end is None else end - 0.3)
     lines = () if end is None else _privacy_and_error(replace(setting, epsilon=1.0), left, end)
     here = log_epsilon(setting, best)
-    claim = format_log(here, 4, "at_least") if here < math.inf else "none certified"
-    text = f"floor = {short(setting.floor)}: ε = {claim} by {NAMES[best]}, promised error {short(4 * setting.floor, 4)}"
+    claim = f"ε = {format_log(here, 4, 'at_least')} {by_name(best)}" if here < math.inf else "no certificate"
+    text = f"floor = {short(setting.floor)}: {claim}; promised error {short(4 * setting.floor, 4)}"
     asked, nothing = _asked(setting), (0.0, "error 1: not informative")
     together = [(0.0, f"{asked[1]}; {nothing[1]}")]
     valid, written = (window.end, short(window.end, 4)) if 0 < window.end < 0.5 else (0.5, "1/2")

@@ -81,8 +81,8 @@ def show(explorer: Explorer) -> None:
     st.header("Three certificates for k rows", anchor=False)
     widgets.text_table(answers_table(certificate_answers(setting)))
     st.caption(
-        "A release claims the bounded ratio where that is enough, and else Theorem 4.1, which holds in real arithmetic. The "
-        "stability bound is unpublished: it is shown and never certifies."
+        "A release claims the bounded ratio where that is enough, and else the smaller of the two. Theorem 4.1 holds in "
+        "exact arithmetic only. The stability bound is unpublished: it is shown and never certifies."
     )
     vary = widgets.pick("Vary", AXES, key="f_vary")
     show_chart(_lines(explorer, partial(certificates_info, vary=vary), "epsilon"), key="certificates")
@@ -171,7 +171,7 @@ def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:
             "Certificate": [a.name for a in answers],
             "Smallest ε for k": [_at_least(a.smallest_epsilon) if a.applies else "—" for a in answers],
             "Largest k for ε": [widgets.number(a.largest_rows) if a.applies else "—" for a in answers],
-            "": ["certifies" if a.certifies else a.reason for a in answers],
+            "": [a.words for a in answers],
         }
     )
 
@@ -186,7 +186,7 @@ def _code(explorer: Explorer, vary: str, spread: str) -> str:
 {code.arguments(**_settings(explorer))})
 setting = sampling_setting(statistics, spec, **settings)
 for answer in certificate_answers(setting):
-    print(answer.name, "smallest epsilon", answer.smallest_epsilon, "largest k", answer.largest_rows, answer.reason)
+    print(answer.name, "smallest epsilon", answer.smallest_epsilon, "largest k", answer.largest_rows, answer.words)
 print(inverse_frame(sampling_inverses(setting)).to_string())
 draw_lines(certificates_info(setting, vary={vary!r})).save("certificates.html")
 draw_plane(plane_info(setting, spread={spread!r})).save("map.html")

@@ -1,13 +1,20 @@
 """The picture of three certificates: its numbers, its words, and that the experimental one looks different."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.answers import NAMES, PROVEN
 from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
-from dpsyn.mechanisms.private_sampling.figures.feasibility import AXES, Lines, certificates_info, draw_lines
+from dpsyn.mechanisms.private_sampling.figures.feasibility import (
+    AXES,
+    Lines,
+    certificates_info,
+    draw_lines,
+    floor_tradeoff_info,
+)
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA
@@ -37,6 +44,15 @@ def test_asia_on_the_cube_against_n() -> None:
         NAMES["stability"],
         NAMES["theorem_4_1"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(10**6, "2.08 by bounded ratio."), (10**10, "0.55 by Theorem 4.1, in exact arithmetic.")]
+)
+def test_the_words_say_where_the_smaller_one_holds_in_exact_arithmetic_only(n: int, said: str) -> None:
+    setting = sampling_setting(replace(ASIA, n=n), SPEC, reduced_space_size=256)
+    assert f"here ε = {said}" in certificates_info(setting).subtitle
+    assert f"{said.partition(' ')[2].rstrip('.')}; promised error 1" in floor_tradeoff_info(setting).here.text
 
 
 @pytest.mark.parametrize("vary", AXES)

@@ -11,9 +11,9 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.mechanisms.private_sampling.figures.density import (
-    CERTIFIES,
     OBSERVED,
     RATIO,
+    SMALLER,
     THEOREM,
     Claim,
     claims,
@@ -66,12 +66,23 @@ def test_a_row_that_is_not_there_cannot_leave(bits: SmallRun) -> None:
 def test_the_smaller_certificate_certifies(bits: SmallRun, product: SmallRun) -> None:
     found = {claim.name: claim for claim in claims_of(bits, 0.25, 2.0, rows=2)}
     assert found[RATIO].epsilon == pytest.approx(2 * math.log(8))
-    assert found[RATIO].kind == CERTIFIES
+    assert found[RATIO].kind == SMALLER
     expected = 4 * math.sqrt(2) * 2 * 8**1.5 * math.e * 16**0.25 * 32**0.75 / math.sqrt(400)
     assert found[THEOREM].epsilon == pytest.approx(expected)
     categories = {claim.name: claim for claim in claims_of(product, 0.25, 2.0, rows=2)}
     assert categories[THEOREM].epsilon is None
     assert "cube" in categories[THEOREM].note
+
+
+@pytest.mark.parametrize(
+    ("theorem", "by"), [(0.25, "0.5 by Theorem 4.1, in exact arithmetic."), (9.0, "4.159 by the bounded ratio.")]
+)
+def test_the_picture_says_that_the_theorem_holds_in_exact_arithmetic(theorem: float, by: str) -> None:
+    certificates = {"theorem_4_1": theorem, "bounded_ratio": math.log(8), "stability": None}
+    found = claims(certificates, rows=2, cube=True, degenerate=False)
+    assert (found[0].kind == SMALLER) is (theorem < 1)
+    assert found[0].note == "in exact arithmetic"
+    assert " ".join(draw_privacy(found, [], rows=2).to_dict()["title"]["subtitle"]) == f"ε = {by}"
 
 
 @pytest.mark.parametrize("which", ["bits", "drawn", "product"])
@@ -98,7 +109,7 @@ def test_log_ratios_draw_with_and_without_the_ends(n: int) -> None:
 
 
 def test_what_is_certified_is_rounded_up_and_what_was_observed_down() -> None:
-    found = [Claim(RATIO, math.log(120), CERTIFIES), Claim("Worst one found", 0.0036060, OBSERVED)]
+    found = [Claim(RATIO, math.log(120), SMALLER), Claim("Worst one found", 0.0036060, OBSERVED)]
     chart = draw_privacy(found[:1], found[1:], rows=1).to_dict()
     words = " ".join(chart["title"]["subtitle"])
     assert math.log(120) > 4.787
