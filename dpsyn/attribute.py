@@ -23,8 +23,8 @@ from dpsyn.notation import counted
 
 Kind = Literal["truth", "categorical", "numeric", "date"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-CALENDAR = ("weekday", "month")
-"""What a date may keep."""
+CALENDAR = ("weekday", "month", "day")
+"""What a date may keep: of a day, its place in the week, in the year and in the month."""
 Codes = npt.NDArray[np.int32]
 
 MAX_BINS = 100_000
@@ -47,7 +47,8 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
         bins: numeric and date: number of bins, equally wide (multiples of a unit: as equally as they can be shared out).
         integer: numeric: the unit is 1.
         missing: the column may be empty; an empty cell takes the last code.
-        keep: date: what of a day, besides when it is, mechanisms on categories are to keep: ``"weekday"``, ``"month"``.
+        keep: date: what of a day, besides when it is, mechanisms on categories are to keep: ``"weekday"``, ``"month"``,
+            ``"day"`` (of the month).
         public: the above is known without looking at the private data.
 
     Raises:
@@ -80,7 +81,7 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
             except ParameterError as error:
                 raise self._wrong(str(error)) from None
         if self.keep and self.kind != "date":
-            raise self._wrong("only dates have a weekday or a month to keep")
+            raise self._wrong("only dates have a weekday, month or day to keep")
         others = {"categories": ()} if self.is_binned else {"lower": None, "upper": None, "unit": None, "integer": False}
         if stray := next((field for field, none in others.items() if getattr(self, field) != none), None):
             kinds = "numbers and dates" if not self.is_binned else "truth and categorical columns"
@@ -548,7 +549,7 @@ def _with_all_digits(number: float) -> str:
 
 
 def _kept(field: str, value: object) -> tuple[str, ...]:
-    named = [checks.choice(field, part, CALENDAR) for part in checks.items(field, value, "a list of weekday, month")]
+    named = [checks.choice(field, part, CALENDAR) for part in checks.items(field, value, "a list of weekday, month, day")]
     return tuple(part for part in CALENDAR if part in named)
 
 

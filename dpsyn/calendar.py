@@ -1,4 +1,5 @@
-"""Weekday and month of dates, where a domain asks for them: columns beside the dates for a mechanism, and days that agree.
+"""Weekday, month and day of the month of dates, where a domain asks for them: columns beside the dates for a mechanism, and
+days that agree.
 
 What is added to a row is a public function of that row alone: a mechanism on the wider rows has the guarantee that it states
 for them.
@@ -23,7 +24,8 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-PARTS = {"weekday": _WEEKDAYS, "month": _MONTHS}
+_OF_MONTH = tuple(map(str, range(1, 32)))
+PARTS = {"weekday": _WEEKDAYS, "month": _MONTHS, "day": _OF_MONTH}
 """Of a date, with their values in order."""
 _MONDAY = 4
 """1970-01-05."""
@@ -32,17 +34,19 @@ _DAYS = np.array([29, 26, 29, 28, 29, 28, 29, 29, 28, 29, 28, 29])
 
 
 def calendar_codes(part: str, days: Floats) -> Codes:
-    """Weekday 0 … 6, from Monday on, or month 0 … 11 of whole days since 1970-01-01; one more where they are NaN."""
+    """Weekday 0 … 6, from Monday on, month 0 … 11, or day of the month 0 … 30 of whole days since 1970-01-01; one more where
+    they are NaN."""
     empty = np.isnan(days)
     whole = np.where(empty, 0, days).astype(np.int64)
-    of_month = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    months = whole.astype("datetime64[D]").astype("datetime64[M]")
+    of_month = months.astype(np.int64) % 12 if part == "month" else whole - months.astype("datetime64[D]").astype(np.int64)
     codes = (whole - _MONDAY) % 7 if part == "weekday" else of_month
     return np.where(empty, len(PARTS[part]), codes).astype(np.int32)
 
 
 @dataclass(frozen=True)
 class WithCalendar(Domain):
-    """A domain and, after its own columns, the weekdays and months that its dates are to keep.
+    """A domain and, after its own columns, what its dates are to keep of the calendar.
 
     Attributes:
         asked: the domain without them.
@@ -68,7 +72,7 @@ class WithCalendar(Domain):
 
 
 def with_calendar(domain: Domain) -> Domain:
-    """The domain with a column for every weekday and month that its dates are to keep; itself where there is none."""
+    """The domain with a column for every part that its dates are to keep; itself where there is none."""
     added = []
     for attribute in domain.attributes:
         for part in attribute.keep:
@@ -81,18 +85,20 @@ def with_calendar(domain: Domain) -> Domain:
 
 
 def without_calendar(domain: Domain) -> Domain:
-    """The domain whose dates keep neither weekday nor month."""
+    """The domain whose dates keep nothing of the calendar."""
     return Domain.of(replace(attribute, keep=()) for attribute in domain.attributes)
 
 
 def agreeing(
     low: Floats, high: Floats, rows: Floats, wanted: Mapping[str, int], ends: tuple[float, float]
 ) -> tuple[Floats, Floats, Floats]:
-    """Single days of a bin that have the wanted weekday and month, as parts of the bin.
+    """Single days of a bin that have the wanted weekday, month and day of the month, as parts of the bin.
 
     A month is wanted only as far as the bin allows it. Where bin and month were drawn without regard to each other, a bin of
     about a month would else put the rows of twelve on its few days of another one. So the wish counts for as much as the bin
     holds of a whole such month: a bin of years fulfils it always.
+
+    Where no day of the bin has all that is wanted, the month gives way first, then the day of the month.
 
     Args:
         low: first days of the parts of a bin, which follow each other. Shape (parts,).
@@ -103,20 +109,21 @@ def agreeing(
 
     Returns:
         Ends of the days, and their shares of the rows. Where no day of the bin has the weekday, the nearest one of the
-        range; where there is none either, or nothing is wanted that the bin has, the parts as they are.
+        range; where nothing is wanted that there is, the parts as they are.
     """
-    weekday, month = (wanted.get(part, len(values)) for part, values in PARTS.items())
-    inside, part = np.arange(low[0], high[-1]), 0.0
+    weekday, month, day = (wanted.get(part, len(values)) for part, values in PARTS.items())
+    every = inside = np.arange(low[0], high[-1])
+    part = 0.0
     if month < len(_MONTHS):
         part = min(1.0, np.count_nonzero(calendar_codes("month", inside) == month) / _DAYS[month])
     if weekday < len(_WEEKDAYS):
         days = np.arange(max(low[0] - 7, ends[0]), min(high[-1] + 7, ends[1]))
-        inside = inside[calendar_codes("weekday", inside) == weekday]
         days = days[calendar_codes("weekday", days) == weekday]
-        if not len(inside) and not len(days):
-            return low, high, rows
-        inside = inside if len(inside) else days[[np.maximum(low[0] - days, days - high[-1] + 1).argmin()]]
-    elif not part:
+        far = np.maximum(low[0] - days, days - high[-1] + 1).clip(0)
+        inside = days[far == 0] if (far == 0).any() else days[[far.argmin()]] if len(days) else inside
+    if (of_month := calendar_codes("day", inside) == day).any():
+        inside = inside[of_month]
+    if inside is every and not part:
         return low, high, rows
     at = np.searchsorted(low, inside, side="right").clip(1) - 1
     weights = (rows / (high - low))[at]

@@ -1,4 +1,4 @@
-"""Weekday and month of dates: what is added to a row, what a neighbour moves, and days that agree with it."""
+"""Weekday, month and day of the month of dates: what is added to a row, what a neighbour moves, and days that agree."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 import dpsyn
 from dpsyn.app.releases import expectations
 from dpsyn.calendar import WithCalendar, agreeing, calendar_codes, with_calendar, without_calendar
+from dpsyn.domain import CALENDAR
 from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting.audit import worst_rows
@@ -47,7 +48,9 @@ def test_codes_are_those_of_the_calendar() -> None:
     dates = [datetime.date.fromordinal(int(day) + datetime.date(1970, 1, 1).toordinal()) for day in days]
     assert calendar_codes("weekday", days.astype(float)).tolist() == [date.weekday() for date in dates]
     assert calendar_codes("month", days.astype(float)).tolist() == [date.month - 1 for date in dates]
+    assert calendar_codes("day", days.astype(float)).tolist() == [date.day - 1 for date in dates]
     assert calendar_codes("weekday", np.array([np.nan])).tolist() == [7]
+    assert calendar_codes("day", np.array([np.nan])).tolist() == [31]
     assert calendar_codes("month", np.array([np.nan])).tolist() == [12]
 
 
@@ -77,7 +80,7 @@ def test_columns_are_added_and_none_where_nothing_is_kept() -> None:
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
 def test_no_neighbour_moves_more_than_the_ledger_says(missing, neighbouring) -> None:
     """Every day of a small range against every other: tables with the added columns, and the tree."""
-    day = dpsyn.Attribute("day", "date", lower=0, upper=45, bins=3, missing=missing, public=True, keep=("weekday", "month"))
+    day = dpsyn.Attribute("day", "date", lower=0, upper=45, bins=3, missing=missing, public=True, keep=CALENDAR)
     domain = dpsyn.Domain.of([day, PAID])
     spec = dpsyn.PrivacySpec(1.0, 1e-5, neighbouring)
     mechanism = dpsyn.NoisyReweighting(refinements=0).calibrate(spec, domain, 40)
@@ -86,7 +89,7 @@ def test_no_neighbour_moves_more_than_the_ledger_says(missing, neighbouring) -> 
     encoding = Encoding(mechanism.domain)
     rows = dpsyn.Table(rows.frame.assign(paid=np.arange(rows.n) % 2 == 0), domain)
     codes = encoding.codes(rows)
-    assert codes.shape == (rows.n, 4)
+    assert codes.shape == (rows.n, 5)
     # What is added to a row hangs on no other row.
     assert np.array_equal(codes, np.concatenate([encoding.codes(rows.take(np.array([i]))) for i in range(rows.n)]))
     counted = np.stack([mechanism.exact(CodedRows(row[None], mechanism.domain.shape)) for row in codes])
@@ -104,7 +107,7 @@ def test_no_neighbour_moves_more_than_the_ledger_says(missing, neighbouring) -> 
     plain = Histograms.of(without_calendar(domain))
     assert plain is not None
     assert said[-1] == mechanism.histograms.moved(neighbouring) == plain.moved(neighbouring) > 0
-    assert len(mechanism.statistics.tables) == 6
+    assert len(mechanism.statistics.tables) == 10
 
 
 CONFIGS = {
@@ -222,6 +225,42 @@ def test_months_that_are_drawn_without_regard_to_the_bins_leave_these_as_they_we
     assert made.value_counts().max() < 200  # 27 a day; it was 791
 
 
+def test_a_day_of_the_month_is_one_that_the_bin_has_and_gives_way_to_the_weekday_and_not_to_the_month() -> None:
+    """January and February 1970, a Thursday first; most rows are in the later half of January."""
+    low, high, rows = np.array([0.0, 15]), np.array([15.0, 59]), np.array([15.0, 88])
+    days, after, weights = agreeing(low, high, rows, {"day": 13}, (0.0, 400.0))  # the 14th
+    assert (days.tolist(), after.tolist(), weights.tolist()) == ([13, 44], [14, 45], [1.0, 2.0])
+    one = low[:1], high[:1], rows[:1]
+    assert agreeing(*one, {"day": 30}, (0.0, 400.0)) == one  # no 31st among the first 15 days
+    assert agreeing(*one, {"day": 31}, (0.0, 400.0)) == one
+    for asked, expected in [
+        ({"weekday": 5, "day": 0}, [2, 9]),  # Saturdays, of which none is the 1st
+        ({"weekday": 3, "day": 0}, [0]),
+        ({"weekday": 5, "day": 30}, [2, 9]),
+        ({"month": 1, "day": 4}, [4]),  # January has the 5th, and no day of it is in February
+        ({"weekday": 3, "month": 1, "day": 0}, [0]),
+    ]:
+        assert agreeing(*one, asked, (0.0, 400.0))[0].tolist() == expected
+    assert agreeing(low, high, rows, {"month": 1, "day": 4}, (0.0, 400.0))[0].tolist() == [35]
+    assert agreeing(low, high, rows, {"weekday": 6, "month": 0, "day": 0}, (0.0, 400.0))[0].tolist() == [31]
+    # A range without any Sunday still has the 7th.
+    assert agreeing(np.array([4.0]), np.array([9.0]), np.array([5.0]), {"weekday": 6, "day": 6}, (4.0, 9.0))[0].tolist() == [
+        6
+    ]
+
+
+@pytest.mark.parametrize("keep", [(), ("day",), ("weekday", "day"), ("month", "day"), CALENDAR])
+def test_bills_of_the_first_of_a_month_stay_there_where_days_are_kept(keep: tuple[str, ...]) -> None:
+    """5,000 of 168 months at ε = 1. Noise on the 31 days adds some rows to the others."""
+    random = np.random.default_rng(9)
+    months = (np.datetime64("2010-01") + random.integers(0, 168, 5_000)).astype("datetime64[D]")
+    day = dpsyn.Attribute("day", "date", lower="2010-01-01", upper="2023-12-31", public=True, keep=keep)
+    table = of_days(months.astype(np.float64), day)
+    release = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), table.domain, table.n)(random, table)
+    first = (release.rows["day"].dt.day == 1).mean()
+    assert first > 0.95 if keep else first < 0.1
+
+
 @pytest.mark.parametrize("length", range(1, 7))
 def test_the_nearest_day_that_agrees_is_counted_from_either_end_of_the_bin(length: int) -> None:
     one = np.array([20.0]), np.array([20.0 + length]), np.array([3.0])
@@ -258,7 +297,7 @@ def test_what_a_mechanism_does_not_keep_it_says_before_the_run_and_after(name: s
     quick = {"dual_query": {"rounds": 5}, "dp_gan": {"steps": 50}}.get(name, {})
     asked = replace(asked, **quick)
     mechanism = asked.calibrate(replace(SPEC, epsilon=20), table.domain, 60)
-    said = [sentence for _, sentence in expectations(mechanism) if "weekday or month of 'day'" in sentence]
+    said = [sentence for _, sentence in expectations(mechanism) if "weekday, month or day of the month of 'day'" in sentence]
     assert bool(said) is not isinstance(mechanism.domain, WithCalendar)
     silent = asked.calibrate(replace(SPEC, epsilon=20), table.domain.replace(replace(TEN_YEARS, keep=())), 60)
     assert "weekday" not in str(expectations(silent))

@@ -56,8 +56,8 @@ _CONFIG: Mapping[str, Any] = {
         "Keep",
         options=list(CALENDAR),
         width=130,
-        help="Dates: keep how often each weekday or month occurs, and with what. Each adds a column to the statistics, so "
-        "the noise on the others grows",
+        help="Dates: keep how often each weekday, month or day of the month occurs, and with what. Each adds a column to "
+        "the statistics, so the noise on the others grows",
     ),
     "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
     "source": st.column_config.SelectboxColumn(

@@ -324,7 +324,7 @@ class CountedTable(Shown):
         """The rows as codes, to be counted.
 
         Args:
-            domain: this one, or with the weekdays and months of its dates besides.
+            domain: this one, or with what its dates keep of the calendar besides.
             edges: of bins, by the position of their column; others have the domain's own.
         """
         codes = [one.code(edges.get(j), f"m{j}") for j, one in enumerate(self._cells)]
@@ -334,7 +334,7 @@ class CountedTable(Shown):
         return CodedInPlace(self.engine, self.name, self.n, domain.shape, codes)
 
     def _of_calendar(self, position: int, part: str, added: Attribute, alias: str) -> Coded:
-        """The weekday or the month of a date."""
+        """The weekday, the month or the day of the month of a date."""
         cells = self._cells[position]
         days = cells if isinstance(cells, Listed) else listed(self.engine, cells.attribute, cells.column, cells.cell)
         return days.over(added).looked_up(calendar_codes(part, days.numbers), alias)

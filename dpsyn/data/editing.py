@@ -44,7 +44,7 @@ _OF_KINDS = {
     "lower": ("a lower bound", ("numeric", "date")),
     "upper": ("an upper bound", ("numeric", "date")),
     "unit": ("a unit", ("numeric",)),
-    "keep": ("keeping weekdays or months", ("date",)),
+    "keep": ("keeping weekdays, months or days of the month", ("date",)),
     "bins": ("a number of bins", ("numeric", "date")),
 }
 """What a cell of the editor holds, and the kinds of columns that have it."""

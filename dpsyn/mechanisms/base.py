@@ -238,14 +238,14 @@ class Config(ABC):
 
     @property
     def keeps_calendar(self) -> bool:
-        """Whether its rows have the weekdays and months that dates of the domain are to keep."""
+        """Whether its rows have what dates of the domain are to keep of the calendar."""
         return not self.fills_empty_numbers
 
     def not_kept(self, domain: Domain) -> tuple[str, ...]:
         """Of what the domain asks to keep, what its rows will not have, in a sentence."""
         checks.instance("domain", domain, Domain, "a dpsyn.Domain, such as table.domain")
         dates = [] if self.keeps_calendar else [quoted(a.name) for a in domain.attributes if a.keep]
-        said = f"{self.title} does not keep the weekday or month of {listed(dates)}, though the domain asks for it."
+        said = f"{self.title} does not keep weekday, month or day of the month of {listed(dates)}, though the domain asks."
         return (said,) if dates else ()
 
     def _set(self, field: str, value: object) -> None:
@@ -305,7 +305,7 @@ class Mechanism(Shown, ABC):
     Attributes:
         config: the configuration it came from.
         spec: what was asked for.
-        domain, n: the public facts that it was calibrated to; the domain may have the weekdays and months of dates besides
+        domain, n: the public facts that it was calibrated to; the domain may have what dates keep of the calendar besides
             (:mod:`dpsyn.calendar`).
         guarantee: the exact claim for one run.
     """

@@ -111,7 +111,7 @@ class Bins:
             codes: shape (k,).
             position: the larger a row's, the larger its value among the rows of its bin. Shape (k,).
             generator: of the draws.
-            wanted: weekday or month that a day is to have, by part; shape (k,) each.
+            wanted: what a day is to have of the calendar, by part; shape (k,) each.
         """
         attribute = self.histogram.attribute
         values = np.full(len(codes), np.nan)

@@ -340,7 +340,7 @@ def test_a_list_of_cells_may_be_as_long_as_it_may(monkeypatch: pytest.MonkeyPatc
 def test_weekdays_and_months_of_days_that_are_numbers_or_texts() -> None:
     dates = ["2020-01-06", "2020-02-04", "2020-02-05", None, "2020-02-06", "1990-05-05"] * 3
     typed = pa.array([None if one is None else datetime.date.fromisoformat(one) for one in dates])
-    day = days("x", datetime.date(2020, 1, 1), datetime.date(2020, 3, 1), bins=4, keep=("weekday", "month"))
+    day = days("x", datetime.date(2020, 1, 1), datetime.date(2020, 3, 1), bins=4, keep=("weekday", "month", "day"))
     domain = Domain.of([day, truth("y")])
     for column in (typed, pa.array(dates), typed.cast(pa.timestamp("us"))):
         table = pa.table({"x": column, "y": [True, False, True] * 6})

@@ -294,7 +294,7 @@ def test_what_cannot_be_understood_is_named(full, column, changes, said):
         ("ill", {"unit": 0.5}, "a unit is for numbers"),
         ("born", {"unit": 0.5}, "a unit is for numbers"),
         ("ill", {"bins": 7}, "a number of bins is for numbers and dates"),
-        ("score", {"keep": ["month"]}, "keeping weekdays or months is for dates"),
+        ("score", {"keep": ["month"]}, "keeping weekdays, months or days of the month is for dates"),
         ("age", {"categories": ["31"]}, "a list of categories is for categories and yes/no columns"),
         ("age", {"kind": "categorical", "lower": "1"}, "a lower bound is for numbers and dates"),
     ],

@@ -118,8 +118,8 @@ class NoisyReweighting(Config):
             of the fitted density.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`): they
             choose the bins, and say what is drawn inside one. With ``family`` or ``public`` the bins stay those of the
-            domain, and no weekday or month is kept. 0 takes bins of equal width and draws uniformly. Nothing is spent where
-            there is no such column, or as published.
+            domain, and nothing of the calendar is kept. 0 takes bins of equal width and draws uniformly. Nothing is spent
+            where there is no such column, or as published.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -210,7 +210,7 @@ class NoisyReweighting(Config):
 
     @property
     def keeps_calendar(self) -> bool:
-        """Whether its rows have the weekdays and months that dates of the domain are to keep."""
+        """Whether its rows have what dates of the domain are to keep of the calendar."""
         return self.family is None and self.public is None
 
     def settings(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class LossMeter:
 
     Args:
         config: settings of private sampling, without histograms; rows=None counts as one row.
-        table: X. Weekdays and months that its dates keep are left out.
+        table: X. What its dates keep of the calendar is left out.
         neighbouring: ``"replace_one"`` or ``"add_remove"``.
         generator: draws S where it is not the whole domain; None takes the system's entropy.
 
