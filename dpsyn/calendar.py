@@ -38,9 +38,11 @@ def calendar_codes(part: str, days: Floats) -> Codes:
     they are NaN."""
     empty = np.isnan(days)
     whole = np.where(empty, 0, days).astype(np.int64)
-    months = whole.astype("datetime64[D]").astype("datetime64[M]")
-    of_month = months.astype(np.int64) % 12 if part == "month" else whole - months.astype("datetime64[D]").astype(np.int64)
-    codes = (whole - _MONDAY) % 7 if part == "weekday" else of_month
+    if part == "weekday":
+        codes = (whole - _MONDAY) % 7
+    else:
+        months = whole.astype("datetime64[D]").astype("datetime64[M]")
+        codes = months.astype(np.int64) % 12 if part == "month" else whole - months.astype("datetime64[D]").astype(np.int64)
     return np.where(empty, len(PARTS[part]), codes).astype(np.int32)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -56,14 +57,27 @@ def slack(unit: float, precision: float) -> tuple[float, float]:
 
 def decimals(unit: float) -> int:
     """How many decimals it takes to write a multiple."""
+    return max(0, -_last_place(unit))
+
+
+def _last_place(unit: float) -> int:
+    """Power of ten of the last digit that is not 0."""
     exponent = Decimal(repr(unit)).normalize().as_tuple().exponent
     assert isinstance(exponent, int)
-    return max(0, -exponent)
+    return exponent
 
 
 def written(count: int, unit: float) -> str:
     """So many units, with all decimals of the unit."""
     return f"{Decimal(count) * Decimal(repr(unit)):.{decimals(unit)}f}"
+
+
+def endings(unit: float, digits: int) -> tuple[str, ...]:
+    """Last digits of the multiples as they are written, from 0 on until they come again: .00, .25, .50 and .75 of 0.25."""
+    place = _last_place(unit)
+    again = 10**digits // math.gcd(int(ratio(unit) / Fraction(10) ** place), 10**digits)
+    length = digits + max(0, place) + (0 < -place <= digits)
+    return tuple(written(count, unit).zfill(length)[-length:] for count in range(again))
 
 
 def fineness(values: Floats) -> npt.NDArray[np.int64]:

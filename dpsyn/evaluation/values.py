@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import units
 from dpsyn.calendar import PARTS, calendar_codes
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.dates import day_text
@@ -43,6 +44,12 @@ _END, _FEW = 0.01, 30
 """Share of the values that is the lowest or the highest of them, and a number of them that is so, too."""
 _ERRORS = 3.0
 """Standard errors of shares and moments that are put down to chance."""
+
+_SAID = {"weekday": "{}s make", "month": "days in {} make", "day": "day {} of the month makes"}
+_PLURAL = {"weekday": "weekdays", "month": "months", "day": "days of the month"}
+_OFTEN, _LEAST_UNITS = 10, 100
+"""Last digits are looked at where they come again so often in the middle of the real values, and where that is so many
+multiples of the unit wide: of fewer the values themselves tell."""
 
 _Share = tuple[object, str, float, float]
 """What has a share, in words with their verb, and its share of the real values and of the others."""
@@ -78,8 +85,11 @@ class ValueErrors:
         real_outside, outside: shares of all cells that lie outside the domain, and count as its nearer end.
         off: from where to where there are far too few values, or too many, by no chance, with the real and the other rows
             there, most first: of common values, and of the lowest and the highest hundredth and thirty of either side.
-        calendar: of dates, by the name of each weekday and month: its shares of the real values and of the others.
-        keep: parts of a date that its domain keeps, of "weekday" and "month".
+        calendar: of dates, by the name of each weekday, month and day of the month: its shares of the real values and of the
+            others.
+        keep: parts of a date that its domain keeps, of "weekday", "month" and "day".
+        endings: of numbers over many multiples of a unit, by the last digit and the last two as they are written: the shares
+            of the real values and of the others, where one of them is more than :data:`_LOST_SHARE`.
     """
 
     column: str
@@ -107,6 +117,7 @@ class ValueErrors:
     off: tuple[tuple[float, float, int, int], ...] = ()
     calendar: tuple[tuple[str, float, float], ...] = ()
     keep: tuple[str, ...] = ()
+    endings: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def chance(self) -> float:
@@ -146,7 +157,7 @@ class ValueErrors:
                 f"{percent(self.real_outside, 3)} of the real ones (each counts as its nearer end)"
             )
         found += self._share_off(self._by_value, () if fresh is None else fresh._by_value) or self._share_off(
-            self._by_calendar, () if fresh is None else fresh._by_calendar
+            self._by_part, () if fresh is None else fresh._by_part
         )
         if not self.few:
             found += self._moments(fresh)
@@ -162,17 +173,16 @@ class ValueErrors:
         return tuple((s.value, f"{self.written(s.value)} makes", s.real, s.share) for s in self.spikes)
 
     @property
-    def _by_calendar(self) -> tuple[_Share, ...]:
-        weekdays = PARTS["weekday"]
-        return tuple(
-            (name, f"{name}s make" if name in weekdays else f"days in {name} make", real, share)
-            for name, real, share in self.calendar
-        )
+    def _by_part(self) -> tuple[_Share, ...]:
+        """Of dates by parts of the calendar, of numbers by their last digits."""
+        endings = ((name, f"values that end in {name} make", real, share) for name, real, share in self.endings)
+        said = {name: _SAID[part].format(name) for part, names in PARTS.items() for name in names}
+        return (*((name, said[name], real, share) for name, real, share in self.calendar), *endings)
 
     def _remedy(self, name: str) -> str:
-        """How a weekday or month would be kept, where it is not."""
+        """How a weekday, month or day of the month would be kept, where it is not."""
         part = next((part for part, names in PARTS.items() if name in names and part not in self.keep), None)
-        return "" if part is None else f" (the domain can keep {part}s)"
+        return "" if part is None or not self.is_date else f" (the domain can keep {_PLURAL[part]})"
 
     def _share_off(self, shares: Sequence[_Share], fresh: Sequence[_Share]) -> list[str]:
         """That one of some shares is far off."""
@@ -359,6 +369,7 @@ def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
         off=_off(real, other),
         calendar=_calendar(real, other) if attribute.kind == "date" else (),
         keep=attribute.keep,
+        endings=_endings(attribute.unit, real_quantiles, real, other) if attribute.kind == "numeric" else (),
     )
 
 
@@ -401,11 +412,30 @@ def _spikes(real: _Law, other: _Law) -> tuple[Spike, ...]:
 def _calendar(real: _Law, other: _Law) -> tuple[tuple[str, float, float], ...]:
     found: list[tuple[str, float, float]] = []
     for part, names in PARTS.items():
-        shares = [
-            np.bincount(calendar_codes(part, law.values), law.rows, len(names)) / max(law.n, 1) for law in (real, other)
-        ]
-        found += zip(names, *(one.tolist() for one in shares), strict=True)
+        found += _by_name(names, [calendar_codes(part, law.values) for law in (real, other)], (real, other))
     return tuple(found)
+
+
+def _endings(
+    unit: float | None, quantiles: Sequence[float], real: _Law, other: _Law
+) -> tuple[tuple[str, float, float], ...]:
+    if unit is None or not quantiles:
+        return ()
+    wide = quantiles[-1] - quantiles[0]
+    found = list[tuple[str, float, float]]()
+    for names in (units.endings(unit, digits) for digits in (1, 2)):
+        if wide >= max(_LEAST_UNITS, _OFTEN * len(names)) * unit:
+            counts = [np.abs(units.counts(law.values, unit)).astype(np.int64) % len(names) for law in (real, other)]
+            found += _by_name(names, counts, (real, other))
+    return tuple(one for one in found if max(one[1:]) > _LOST_SHARE)
+
+
+def _by_name(
+    names: Sequence[str], of: Sequence[npt.NDArray[np.integer[Any]]], laws: Sequence[_Law]
+) -> Iterator[tuple[str, float, float]]:
+    """Shares of the rows of two laws by what the values of each are, 0 being the first of some names."""
+    shares = [np.bincount(at, law.rows, len(names)) / max(law.n, 1) for at, law in zip(of, laws, strict=True)]
+    return zip(names, *(one.tolist() for one in shares), strict=True)
 
 
 def _apart(real: float, other: float, rows: int, others: int) -> tuple[float, float]:

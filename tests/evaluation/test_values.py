@@ -522,6 +522,85 @@ def test_weekdays_and_months_that_are_lost_are_told_of_dates():
     assert value_errors(*of(GAIN, [1.0], [2.0]))[0].calendar == ()
 
 
+def test_shares_of_weekdays_are_those_of_rows_and_not_of_days():
+    """Every day of two years, each Monday five times."""
+    errors = dates(np.repeat(TWO_YEARS, np.where(TWO_YEARS.day_of_week == 0, 5, 1)), TWO_YEARS)
+    assert errors.calendar[0] == ("Monday", pytest.approx(5 / 11), pytest.approx(1 / 7))
+    assert errors.warning().startswith(f"Mondays make up {percent(5 / 11, 3)} of the real values")
+    assert [dates(TWO_YEARS[:rows], TWO_YEARS).calendar[0][1] for rows in (0, 1)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("day", "of"), [(0, "1"), (14, "15"), (30, "31")])
+def test_days_of_the_month_that_are_lost_are_told_of_dates(day, of):
+    """Every other day in 45 years: no single one is common."""
+    months = np.arange("1970-01", "2015-01", dtype="datetime64[M]")
+    real = months.astype("datetime64[D]") + day if day < 30 else (months + 1).astype("datetime64[D]") - 1
+    every = np.arange("1970-01-01", "2015-01-01", dtype="datetime64[D]")
+    errors = dates(real, every)
+    shares = [np.mean(pd.DatetimeIndex(side).day == int(of)) for side in (real, every)]
+    assert {name: both for name, *both in errors.calendar}[of] == pytest.approx(shares)
+    here, there = (percent(share, 3) for share in shares)
+    said = f"day {of} of the month makes up {here} of the real values and {there} of the synthetic ones"
+    assert errors.warning() == f"{said} (the domain can keep days of the month)"
+    assert replace(errors, keep=("day",)).warning() == said
+    assert dates(real, real).warning() == ""
+
+
+def numbers(real, other, unit, upper=1_000_000):
+    attribute = dpsyn.Attribute("x", "numeric", lower=-upper, upper=upper, unit=unit, public=True)
+    return value_errors(*of(attribute, real, other))[0]
+
+
+EVERY = np.arange(4_000.0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "real", "ending", "share", "other"),
+    [
+        (0.01, np.repeat(EVERY[:400] + 0.99, 10), ".99", 1.0, 0.01),
+        (0.01, -np.repeat(EVERY[:400] + 0.99, 10), ".99", 1.0, 0.01),
+        (5, np.append(np.repeat(EVERY[1:400] * 100, 10), 12345), "00", 3990 / 3991, 0.05),
+        (1, 2 * EVERY, "1", 0.0, 0.1),
+        (0.25, EVERY, ".00", 1.0, 0.25),
+        (100, 1_000 * EVERY[:400], "000", 1.0, 0.1),
+    ],
+)
+def test_last_digits_that_are_lost_are_told_of_numbers(unit, real, ending, share, other):
+    """Beside all multiples of the unit as often."""
+    every = np.arange(4_000) * unit
+    errors = numbers(real, every, unit)
+    assert {name: both for name, *both in errors.endings}[ending] == pytest.approx([share, other])
+    said = f"values that end in {ending} make up {percent(share, 3)} of the real values and {percent(other, 3)}"
+    assert f"{said} of the synthetic ones" in errors.warning().split("; ")
+    assert all(max(both) > 0.05 for _, *both in errors.endings)
+    assert numbers(real, real, unit).warning() == ""
+    assert "end in" not in errors.warning(errors)  # where fresh rows are off by as much
+
+
+def test_last_digits_are_not_looked_at_of_few_multiples_or_of_any_numbers():
+    """From 100 multiples in the middle on; two digits where they come again ten times there."""
+    for wide, digits in ((99, set()), (100, {1}), (999, {1}), (1_000, {1, 2})):
+        real = np.repeat([5, 5 + wide // 2, 5 + wide], [4, 32, 4])
+        assert {len(name) for name, *_ in numbers(real, real, 1).endings} == digits
+        assert bool(numbers(5 * real, 5 * real, 5).endings) == bool(digits)
+    assert numbers(EVERY, 2 * EVERY, None).endings == ()
+    assert numbers([], EVERY, 1).endings == ()
+
+
+@pytest.mark.parametrize("rows", [20, 200, 2000])
+def test_last_digits_of_two_samples_of_one_law_are_not_told(rows):
+    random = np.random.default_rng(0)
+    laws = [
+        lambda: random.integers(1, 400, rows) + 0.99,
+        lambda: np.where(random.random(rows) < 0.4, random.integers(1, 400, rows) * 100, random.integers(0, 40_000, rows)),
+        lambda: random.integers(1, 400, rows) + random.choice([0.99, 0.95, 0.5, 0.0], rows, p=[0.5, 0.2, 0.2, 0.1]),
+        lambda: random.lognormal(5, 1.5, rows).round(2),
+    ]
+    for law in laws:
+        for _ in range(25):
+            assert numbers(law(), law(), 0.01).warning() == ""
+
+
 @pytest.mark.parametrize("rows", [20, 200, 2000])
 def test_weekdays_of_two_samples_of_one_law_are_not_told(rows):
     random = np.random.default_rng(0)
