@@ -44,7 +44,7 @@ LARGE = dpsyn.Domain.of(
     [FEW["b"], *(dpsyn.Attribute(name, "categorical", tuple(range(40)), public=True) for name in "cdef")]
 )
 """Six pairs are so wide that noisy reweighting merges their codes."""
-KEPT = dpsyn.Attribute("d", "date", lower=0, upper=9, bins=2, public=True, keep=("weekday", "month"))
+KEPT = dpsyn.Attribute("d", "date", lower=0, upper=9, bins=2, public=True, keep=("weekday", "month", "day"))
 DATES = dpsyn.Domain.of([FEW["b"], FEW["x"], KEPT])
 CELLS = dpsyn.Domain.of(
     [

@@ -107,7 +107,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
     "dates": {"kind": "date"},
     **{
         f"dates that keep {kept}": {"kind": "date", "keep": kept}
-        for kept in (("weekday",), ("month",), ("weekday", "month"))
+        for kept in (("weekday",), ("month",), ("day",), ("weekday", "month"))
     },
 }
 
