@@ -32,6 +32,7 @@ from dpsyn.evaluation.distances import (
     relations_off,
 )
 from dpsyn.evaluation.fresh import FreshSample, Plan, pairs_of
+from dpsyn.evaluation.orders import Order, orders
 from dpsyn.evaluation.prediction import (
     DEFAULT_MODELS,
     MODELS,
@@ -54,9 +55,9 @@ _TABLES_OF_QUERIES = 40
 """Sets of columns that range queries look at where an engine counts: as many as it counts in one reading."""
 _DRAWN_FOR_TESTS = 0.25
 _ABOUT_DRAWN = (
-    "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies and "
-    "columns of very many values are of {rows} that it drew, which the mechanism has seen too, and how far fresh real "
-    "rows are off is estimated from these; range queries look at {queries} sets of columns at most"
+    "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, orders of columns, "
+    "copies and columns of very many values are of {rows} that it drew, which the mechanism has seen too, and how far fresh "
+    "real rows are off is estimated from these; range queries look at {queries} sets of columns at most"
 )
 
 
@@ -80,6 +81,7 @@ class Closeness:
             the commonest first.
         lost: pairs of columns whose relation is weaker by no chance, its strength, and how much of it is left.
         made: pairs whose relation is stronger by no chance, its strength in these rows, and how much of it real ones have.
+        orders: of two columns of dates or of numbers, those that no real row breaks.
     """
 
     rows: int
@@ -94,6 +96,7 @@ class Closeness:
     off: tuple[tuple[str, str, int, int], ...] = ()
     lost: Relations = ()
     made: Relations = ()
+    orders: tuple[Order, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -106,6 +109,7 @@ class Closeness:
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
+            "orders": [order.to_dict() for order in self.orders],
             **{
                 name: [dict(zip(("column", "other", "strength", "left"), one, strict=True)) for one in found]
                 for name, found in (("lost", self.lost), ("made", self.made))
@@ -312,6 +316,7 @@ def closeness(
         None if target is None else regression(seen, rows, target, seed),
         out_of_proportion(real, other.codes, table.domain),
         *relations_off(real, other.codes, table.domain.names, pairs_of(plan), ordered),
+        orders(seen, rows),
     )
 
 

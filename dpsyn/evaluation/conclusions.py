@@ -13,6 +13,7 @@ from dpsyn import checks
 from dpsyn.domain import listed
 from dpsyn.errors import ParameterError, quoted
 from dpsyn.evaluation.fresh import columns_shuffled, fresh_rows
+from dpsyn.evaluation.orders import lost_orders
 from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import ValueErrors
@@ -80,7 +81,7 @@ def conclusions(report: Report) -> tuple[Finding, ...]:
     if tables and predicted and tables.grade == "poor" and predicted.grade == "no fault seen":
         of = "its tables are not, so use these rows for that prediction alone"
         tables = replace(tables, sentence=f"{tables.sentence} What predicts is kept; {of}.")
-    return tuple(found for found in (tables, predicted, _numbers(report)) if found is not None)
+    return tuple(found for found in (tables, predicted, _with_orders(report, _numbers(report))) if found is not None)
 
 
 def table_error(report: Report) -> float:
@@ -347,6 +348,15 @@ def _numbers(report: Report) -> Finding | None:
     first, why = next(iter(ruined.items()))
     said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
     return Finding("numbers", "poor" if not kept or 2 * len(ruined) > count else "with care", figure, said)
+
+
+def _with_orders(report: Report, numbers: Finding | None) -> Finding | None:
+    """The finding on numbers, and what is lost of their orders."""
+    fresh = () if report.noise_floor is None else report.noise_floor.orders
+    lost = lost_orders(report.release.orders, fresh, report.release.rows)
+    if numbers is None or not lost:
+        return numbers
+    return replace(numbers, grade="poor" if numbers.grade == "poor" else "with care", sentence=f"{numbers.sentence} {lost}")
 
 
 def _values_off(columns: Sequence[ValueErrors]) -> str:

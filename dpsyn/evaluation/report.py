@@ -31,6 +31,7 @@ from dpsyn.evaluation.distances import (
     RangeError,
 )
 from dpsyn.evaluation.fresh import FreshSample, columns_shuffled, fresh_rows
+from dpsyn.evaluation.orders import MOST_ORDERED
 from dpsyn.evaluation.prediction import (
     DEFAULT_MODELS,
     Prediction,
@@ -163,10 +164,10 @@ def evaluate(
     """Measure synthetic rows against the real table.
 
     Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
-    columns in bins of the real rows), numeric and date columns by their values (:mod:`dpsyn.evaluation.values`). Range
-    queries: |difference of the answers|. Prediction: train on the synthetic rows, test on the held-out ones. The same is
-    measured for the held-out rows in place of the release: fresh real rows, a yardstick and no bound (see
-    :class:`Report`).
+    columns in bins of the real rows), numeric and date columns by their values (:mod:`dpsyn.evaluation.values`) and orders
+    (:mod:`dpsyn.evaluation.orders`). Range queries: |difference of the answers|. Prediction: train on the synthetic rows,
+    test on the held-out ones. The same is measured for the held-out rows in place of the release: fresh real rows, a
+    yardstick and no bound (see :class:`Report`).
 
     Args:
         table: the real rows that the release was made of, in memory or counted in place: see :func:`real_baseline`.
@@ -232,7 +233,10 @@ def evaluate(
     )
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
-        sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
+        sampled += (
+            f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates, orders those of "
+            f"the first {MOST_ORDERED} of each kind",
+        )
     notes, beside = sampled + baseline.notes, (baseline.alone(synthetic.n), baseline.fresh(synthetic.n), baseline.changed)
     return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
 

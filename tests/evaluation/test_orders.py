@@ -1,0 +1,226 @@
+"""Orders of two columns: kept by every real row, and broken by other rows, with no alarm where chance does it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.data import counted as counted_module
+from dpsyn.data.counted import CountedTable
+from dpsyn.evaluation.conclusions import conclusions
+from dpsyn.evaluation.orders import MOST_ORDERED, Order, lost_orders, orders
+
+STAYS = dpsyn.Domain.of(
+    [
+        dpsyn.Attribute(name, "date", lower="2024-01-01", upper="2025-12-31", missing=True, public=True)
+        for name in ("admitted", "discharged")
+    ]
+    + [dpsyn.Attribute("ward", "categorical", ("a", "b"), public=True)]
+)
+ORDER = Order("admitted", "discharged", True, 1_000, 1_000, 420, 0.5)
+
+
+def stays(n: int, seed: int = 0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    admitted = random.integers(0, 600, n)
+    begin, stay = pd.Timestamp("2024-01-01"), random.geometric(0.3, n) - 1
+    days = {"admitted": admitted, "discharged": admitted + stay}
+    dates = {name: begin + pd.to_timedelta(found, "D") for name, found in days.items()}
+    return pd.DataFrame(dates | {"ward": random.choice(["a", "b"], n)})
+
+
+def shuffled(frame: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return frame.apply(random.permutation)
+
+
+def numbers(columns: dict[str, object], unit: float | None = None) -> dpsyn.Table:
+    """All in [0, 100]; the first one decides about nothing."""
+    named = [dpsyn.Attribute(n, "numeric", lower=0, upper=100, unit=unit, missing=True, public=True) for n in columns]
+    return dpsyn.Table(pd.DataFrame(columns), dpsyn.Domain.of(named))
+
+
+def numbers_of(report: dpsyn.Report) -> tuple[str, str]:
+    return next((found.grade, found.sentence) for found in conclusions(report) if found.about == "numbers")
+
+
+def test_stays_that_end_before_they_begin_are_told():
+    real, holdout = (dpsyn.Table(stays(n, seed), STAYS) for n, seed in ((2_000, 0), (500, 1)))
+    made = shuffled(real.frame)
+    report = dpsyn.evaluate(real, made, holdout=holdout)
+    broken = int((made["admitted"] > made["discharged"]).sum())
+    grade, said = numbers_of(report)
+    assert grade == "with care"
+    percents = f"{100 * broken / 2000:.2g}\N{NO-BREAK SPACE}%"
+    assert said.endswith(f" In {percents} of the rows 'admitted' is after 'discharged', in none of 2,000 real ones.")
+    (order,) = report.to_dict()["release"]["orders"]
+    assert order["share"] == broken / 2000
+    (order,) = report.release.orders
+    assert (order.columns, order.real_rows, order.rows, order.broken) == (("admitted", "discharged"), 2_000, 2_000, broken)
+    (fresh,) = report.noise_floor.orders
+    assert (fresh.rows, fresh.broken) == (500, 0)
+    grade, said = numbers_of(dpsyn.evaluate(real, stays(2_000, 2), holdout=holdout))
+    assert (grade, "discharged', in none" in said) == ("no fault seen", False)
+    also = replace(report.noise_floor, orders=(replace(fresh, broken=100),))
+    assert "in none" not in numbers_of(replace(report, noise_floor=also))[1]
+
+
+def test_orders_of_rows_that_an_engine_counts_are_those_of_the_rows_that_it_drew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(counted_module, "MOST_DRAWN", 1_000)
+    (folder := tmp_path / "stays").mkdir()
+    stays(3_000).to_parquet(folder / "0.parquet")
+    table = dpsyn.read_table(folder)
+    assert isinstance(table, CountedTable)
+    report = dpsyn.evaluate(table, shuffled(stays(3_000)), degrees=(1,))
+    (order,), (fresh,) = report.release.orders, report.noise_floor.orders
+    assert (order.columns, order.real_rows, order.rows, fresh.rows) == (("admitted", "discharged"), 750, 3_000, 250)
+    assert order.broken > 1_000 > fresh.broken == 0
+    assert "is after 'discharged', in none of 750 real ones." in numbers_of(report)[1]
+    assert any("orders of columns, copies" in note for note in report.notes)
+
+
+def test_a_poor_finding_on_numbers_stays_poor():
+    real = dpsyn.Table(stays(2_000), STAYS)
+    made = real.frame.assign(admitted=pd.Timestamp("2025-12-31"), discharged=pd.Timestamp("2024-01-01"))
+    grade, said = numbers_of(dpsyn.evaluate(real, made))
+    assert grade == "poor"
+    assert " In 100\N{NO-BREAK SPACE}% of the rows 'admitted' is after 'discharged'" in said
+
+
+def test_what_shuffled_columns_would_break_is_what_all_pairs_of_their_cells_do():
+    random = np.random.default_rng(0)
+    low = np.append(random.integers(0, 40, 150).astype(float), np.nan)
+    high = low + random.integers(0, 30, 151)
+    high[:9] = np.nan
+    table = numbers({"low": low, "high": high}, 1.0)
+    (found,) = orders(table, table)
+    ours, theirs = low[:-1], high[9:-1]
+    assert found.columns == ("low", "high")
+    assert found.shuffled == pytest.approx((ours[:, None] > theirs[None, :]).mean(), abs=1e-12)
+    assert (found.real_rows, found.rows, found.broken) == (141, 141, 0)
+    assert not found.is_date
+
+
+@pytest.mark.parametrize(("above", "kept"), [(10, True), (9, False)])
+def test_an_order_counts_where_columns_overlap_in_a_hundredth_of_shuffled_rows(above: int, kept: bool):
+    """So many of 100 first ones are above a tenth of the second ones, and below those of their row."""
+    first, second = np.full(100, 10.0), np.full(100, 50.0)
+    second[:10] = 20.0
+    first[90 : 90 + above] = 30.0
+    table = numbers({"first": first, "second": second})
+    assert [order.columns for order in orders(table, table)] == [("first", "second")] * kept
+
+
+@pytest.mark.parametrize(("n", "kept"), [(100, True), (99, False)])
+def test_so_few_rows_make_no_order(n: int, kept: bool):
+    low = np.linspace(0, 50, n)
+    table = numbers({"low": np.append(low, np.nan), "high": np.append(low + 1, 2.0)})
+    assert bool(orders(table, table)) == kept
+
+
+def test_a_single_row_that_breaks_an_order_ends_it_wherever_it_stands():
+    low = np.linspace(0, 50, 3_000)
+    for at in (0, 2_999):
+        high = low + 1
+        high[at] = low[at] - 0.001 if at else 0.0
+        low[at] = max(low[at], 0.001)
+        table = numbers({"low": low, "high": high})
+        assert orders(table, table) == ()
+
+
+def test_cells_are_compared_as_mechanisms_take_them():
+    """Beyond the bounds they are the nearer end, and between two units the nearest multiple."""
+    low = np.linspace(0, 100, 200)
+    made = numbers({"low": low + 0.4, "high": low.round() - 0.4}, 1.0)
+    real = numbers({"low": low.round(), "high": low.round()}, 1.0)
+    outside = numbers({"low": low + 200, "high": low.round() * 0 + 150}, 1.0)
+    assert [order.broken for order in orders(real, outside)] == [0, 0]
+    units = (np.rint(low + 0.4).clip(0, 100) > np.rint(low.round() - 0.4).clip(0, 100)).sum()
+    assert orders(real, made)[0].broken == units < (low + 0.4 > low.round() - 0.4).sum()
+
+
+def test_equal_columns_have_an_order_both_ways_and_dates_none_with_numbers():
+    same = np.linspace(0, 90, 150)
+    table = numbers({"a": same, "b": same})
+    made = numbers({"a": same, "b": same + 1})
+    assert {order.columns: order.broken for order in orders(table, made)} == {("a", "b"): 0, ("b", "a"): 150}
+    days = dpsyn.Attribute("day", "date", lower=0, upper=100, public=True)
+    domain = dpsyn.Domain.of([days, table.domain["a"]])
+    mixed = dpsyn.Table(pd.DataFrame({"day": pd.to_datetime(np.zeros(150), unit="D"), "a": same}), domain)
+    assert orders(mixed, mixed) == ()
+
+
+def test_the_worst_is_named_and_the_others_counted():
+    worse = replace(ORDER, first="begun", broken=500, is_date=False)
+    more = replace(ORDER, first="x"), replace(ORDER, first="discharged", second="x", broken=100)
+    both = replace(more[0], first="discharged", second="x")
+    said = "In 50\N{NO-BREAK SPACE}% of the rows 'begun' is larger than 'discharged', in none of 1,000 real ones"
+    assert lost_orders([ORDER, worse], (), 1_000) == f"{said}; so it is with 1 more pair of columns."
+    assert lost_orders([ORDER, worse, *more, both], (), 1_000) == f"{said}; so it is with 2 more pairs of columns."
+    assert "of the rows that have both 'admitted' is after" in lost_orders([ORDER], (), 1_001)
+    assert lost_orders([replace(ORDER, broken=0)], (), 1_000) == lost_orders([], (), 1_000) == ""
+
+
+def test_an_order_is_lost_beyond_chance_beyond_a_hundredth_and_far_beyond_fresh_rows():
+    large = replace(ORDER, real_rows=100_000, rows=100_000)
+    assert not replace(large, broken=1_000).is_lost(0.0)
+    assert replace(large, broken=1_001).is_lost(0.0)
+    # Of 100 and 100 rows 20 broken ones are all on one side with probability 2⁻²⁰, less than 10⁻⁶.
+    few = replace(ORDER, real_rows=100, rows=100)
+    assert not replace(few, broken=19).is_lost(0.0)
+    assert replace(few, broken=20).is_lost(0.0)
+    assert not ORDER.is_lost(0.084)
+    assert ORDER.is_lost(0.083)
+    assert lost_orders([ORDER], [replace(ORDER, rows=100, broken=9)], 1_000) == ""
+    assert lost_orders([ORDER], [replace(ORDER, rows=100, broken=8)], 1_000)
+    assert lost_orders([ORDER], [replace(ORDER, first="x", rows=100, broken=9)], 1_000)
+
+
+@pytest.mark.parametrize(("n", "k"), [(100, 100), (100, 20_000), (150, 1_000), (300, 300)])
+def test_rows_of_the_same_law_break_no_order(n: int, k: int):
+    """Ten columns that are ordered but in a few rows, which chance may keep from among the real ones."""
+    random = np.random.default_rng(n + k)
+
+    def draw(rows: int) -> dpsyn.Table:
+        rare = np.cumsum(random.exponential(4, (rows, 10)), axis=1)
+        swapped = random.random(rows) < 4 / n
+        rare[swapped] = random.permuted(rare[swapped], axis=1)
+        return numbers({f"c{j}": rare[:, j] for j in range(10)})
+
+    seen = 0
+    for _ in range(30):
+        real, fresh, other = draw(n), draw(n // 3), draw(k)
+        found = orders(real, other)
+        seen += len(found)
+        assert lost_orders(found, orders(real, fresh), k) == lost_orders(found, (), k) == ""
+    assert seen > 100
+
+
+def test_columns_that_have_nothing_to_do_with_each_other_are_quiet():
+    """What seldom overlaps has no order, and what overlaps is broken by real rows."""
+    random = np.random.default_rng(0)
+    places = np.linspace(20, 60, 12)
+    real, other = (numbers({f"c{j}": random.normal(place, 5, n) for j, place in enumerate(places)}) for n in (300, 5_000))
+    assert lost_orders(orders(real, other), (), 5_000) == ""
+
+
+def test_the_first_columns_are_looked_at_and_of_very_many_no_more():
+    columns = {f"c{j}": np.linspace(j / 100, 90, 120) for j in range(MOST_ORDERED + 2)}
+    table = numbers(columns)
+    found = orders(table, table)
+    assert {name for order in found for name in order.columns} == set(list(columns)[:MOST_ORDERED])
+    rows = np.random.default_rng(0).random((200, 3_000))
+    many = numbers({f"c{j}": rows[:, j] for j in range(3_000)})
+    start = time.process_time()
+    orders(many, many)
+    assert time.process_time() - start < 1
+    wide = dpsyn.evaluate(table, table.frame, degrees=[1])
+    assert f"orders those of the first {MOST_ORDERED} of each kind" in " ".join(wide.notes)
