@@ -112,6 +112,13 @@ def private_statistics(
         raise ParameterError("n", statistics.n, "fewer than 2^51 rows")
     if spec.epsilon < _SMALLEST_EPSILON:
         raise ParameterError("epsilon", spec.epsilon, f"at least {_SMALLEST_EPSILON:g}")
+    checks.instance(
+        "noise",
+        noise,
+        NoiseSource | np.random.Generator,
+        "a numpy.random.Generator, or None for the system's entropy",
+        optional=True,
+    )
     draw = noise if isinstance(noise, NoiseSource) else NoiseSource(noise)
     # Rounded up, so that 1/scale is never above ε.
     scale = math.nextafter(1 / spec.epsilon, math.inf)
