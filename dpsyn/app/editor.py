@@ -21,6 +21,8 @@ WHEN = "Changes count when you press Next"
 _APPLIED = "applied"
 _FIRST = 3
 """Rows whose values stand beside a column."""
+_MOST_SEEN, _HEIGHT = 16, 597
+"""Columns that the grid shows at once, and pixels that it is high where there are more."""
 _CONFIG: Mapping[str, Any] = {
     "use": st.column_config.CheckboxColumn("Use", width=50),
     "column": st.column_config.TextColumn("Column", pinned=True),
@@ -87,7 +89,7 @@ def lines(current: Dataset, key: str, order: tuple[str, ...]) -> pd.DataFrame:
     edited: pd.DataFrame = st.data_editor(
         made.assign(rows=pd.Series(_first_rows(current, shown))) if "rows" in order else made,
         hide_index=True,
-        height=min(35 * (len(shown) + 1) + 2, 597),
+        height="content" if len(shown) <= _MOST_SEEN else _HEIGHT,
         placeholder="",
         column_order=order,
         disabled=("column", "rows", "values", "cost"),

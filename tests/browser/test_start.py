@@ -77,3 +77,11 @@ def test_a_wide_table_on_a_telephone_scrolls_inside_itself(page: Page, app_url: 
     until(page, "document.querySelector('table').scrollWidth > 390")  # in large type
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     assert table.evaluate("table => table.parentElement.scrollWidth > table.parentElement.clientWidth")
+
+
+@pytest.mark.parametrize("page_name", ["data", "domain"])
+def test_every_column_is_seen_in_larger_type(page: Page, app_url: str, page_name: str) -> None:
+    page.goto(f"{app_url}/{page_name}?present=true")
+    rows = page.locator(".dvn-scroller").first
+    expect(rows).to_be_visible(timeout=RUN)
+    assert rows.evaluate("grid => grid.scrollHeight - grid.clientHeight") <= 0
