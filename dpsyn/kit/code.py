@@ -7,6 +7,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from dpsyn.data.samples import load_sample
+from dpsyn.data.schema_file import as_written
 from dpsyn.domain import Domain
 from dpsyn.kit.explorer import Explorer
 from dpsyn.kit.visit import SPLIT_SEED, Dataset
@@ -33,7 +34,7 @@ def read(current: Dataset) -> str:
 
 def _lines(domain: Domain) -> str:
     """What :meth:`Domain.from_dict` reads, a line per column."""
-    return "{'columns': [\n" + "".join(f"    {column!r},\n" for column in domain.to_dict()["columns"]) + "]}"
+    return "{'columns': [\n" + "".join(f"    {column!r},\n" for column in as_written(domain)["columns"]) + "]}"
 
 
 def written(thing: Any) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsyn
@@ -40,6 +41,18 @@ def test_the_domain_is_as_confirmed_as_it_is_on_the_page(confirmed: int, bundled
     assert held_out is not None
     np.testing.assert_array_equal(names["train"].codes, learn.codes)
     np.testing.assert_array_equal(names["test"].codes, held_out.codes)
+
+
+def test_bounds_of_dates_are_written_as_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"born": ["2008-01-01", "2011-04-13"]})
+    frame.to_csv("born.csv", index=False)
+    table = dpsyn.read_table(frame, name="born.csv")
+    current = Dataset(table=table, full=table, revision=1)
+    assert "'lower': '2008-01-01', 'upper': '2011-04-13'" in code.read(current)
+    names: dict[str, Any] = {"np": np, "dpsyn": dpsyn}
+    exec(code.read(current), names)
+    assert names["table"].domain == table.domain
 
 
 @pytest.mark.usefixtures("here")
