@@ -136,15 +136,13 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
     def _check_bounds(self) -> None:
         if self.lower is None or self.upper is None:
             raise self._wrong(f"a {self.kind} column needs a lower and an upper bound")
+        got = f"got {self._told(self.lower)} and {self._told(self.upper)}"
         if not self.lower < self.upper:
-            raise self._wrong(f"the bounds must be finite with lower < upper, got {self.lower} and {self.upper}")
+            raise self._wrong(f"the bounds must be finite with lower < upper, {got}")
         if self.kind == "date" and (self.lower < FIRST_DAY or self.upper > LAST_DAY):
-            raise self._wrong(
-                f"the bounds must be days since 1970-01-01 from {FIRST_DAY:.0f} (year 1) to {LAST_DAY:.0f} (year 9999), "
-                f"got {self.lower} and {self.upper}"
-            )
+            raise self._wrong(f"the bounds must lie between {day_text(FIRST_DAY)} and {day_text(LAST_DAY)}, {got}")
         if self.kind == "date" and not all(float(b).is_integer() for b in (self.lower, self.upper)):
-            raise self._wrong(f"the bounds of dates must be whole days since 1970-01-01, got {self.lower} and {self.upper}")
+            raise self._wrong(f"the bounds of dates must be whole days since 1970-01-01, {got}")
         largest = max(abs(self.lower), abs(self.upper))
         if self.is_whole and largest >= units.EXACT:
             raise self._wrong("the bounds of whole numbers must lie between -2^53 and 2^53; beyond, make it categorical")
@@ -166,10 +164,20 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
                 "change the bounds or take fewer bins"
             )
 
+    def _told(self, bound: float) -> str:
+        """A bound that may be none, as it is written: the day of a date, if it is near the calendar."""
+        is_day = self.kind == "date" and float(bound).is_integer() and abs(bound) <= LAST_DAY
+        return day_text(bound) if is_day else shown(bound)
+
     @property
     def is_binned(self) -> bool:
         """Whether codes stand for intervals (numeric and date) rather than for single values."""
         return self.kind in ("numeric", "date")
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a cell that it cannot hold."""
+        return f"{'make the column categorical' if self.is_binned else 'add it to the domain'} or change the data"
 
     @property
     def is_constant(self) -> bool:
@@ -418,7 +426,7 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
         row, count = int(np.argmax(bad)), int(bad.sum())
         raise self._wrong(
             f"row {row + 1} has {shown(plain(column.iloc[row]))}, which is {why} ({counted(count, 'such row')}); "
-            "add it to the domain or change the data"
+            f"{self.remedy}"
         )
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pd.Series[Any]:

@@ -425,7 +425,7 @@ def _checked(cells: Listed) -> Listed:
                 what = "" if attribute.is_binned else ", which is none of the categories"
                 raise DomainError(
                     f"column {quoted(attribute.name)}: {counted(rows, 'row')} hold{'s' * (rows == 1)} "
-                    f"{shown(cells.values[at].as_py())}{what}; add it to the domain or change the data",
+                    f"{shown(cells.values[at].as_py())}{what}; {attribute.remedy}",
                     column=attribute.name,
                 ) from error
         raise

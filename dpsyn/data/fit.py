@@ -146,7 +146,7 @@ def _listed(attribute: Attribute, words: Words, find: Callable[[str], Any], loca
     if bad.any():
         shown = ", ".join(quoted(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
         why = f"which is not one of the categories {shown}"
-        _refuse(attribute, words, bad, why, "add it to the domain or change the data", locate)
+        _refuse(attribute, words, bad, why, attribute.remedy, locate)
     return values
 
 
