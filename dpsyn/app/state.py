@@ -22,7 +22,7 @@ from dpsyn.kit.scheduler import scheduler
 from dpsyn.mechanisms.base import Release
 from dpsyn.notation import counted, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
-from dpsyn.privacy.spec import BETWEEN, rounded_up, together
+from dpsyn.privacy.spec import BETWEEN, delta_up, rounded_up, together
 
 T = TypeVar("T")
 _CONDITIONS = {
@@ -346,7 +346,7 @@ def total_claim(releases: Sequence[MadeRelease], drawn: Sequence[PrivateStatisti
         elif math.isinf(epsilon):
             total = "everything, as their ε add up beyond all numbers"
         else:
-            total = f"ε = {rounded_up(epsilon, 4)}" + (f", δ = {rounded_up(delta, 3)}" if delta else "")
+            total = f"ε = {rounded_up(epsilon, 4)}" + (f", δ = {delta_up(delta)}" if delta else "")
             total += f" under {BETWEEN[neighbouring]}"
         kinds = [
             f"the one {one}" if len(some) == 1 else f"the {len(some)} {more}"

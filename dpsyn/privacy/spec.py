@@ -63,6 +63,15 @@ def _plain(value: float, digits: int) -> str:
     return f"{value:.0f}" if "e+" in text and value < 1e6 else text
 
 
+def delta_up(delta: float) -> str:
+    """A δ of three digits, never less than it is: a power of ten below 0.01, so that ten times 1e-05 is 1e-04."""
+    rounded = rounded_up(delta, 3)
+    if not 0 < float(rounded) < _WEAK[1]:
+        return rounded
+    digits, power = f"{float(rounded):.2e}".split("e")
+    return f"{float(digits):g}e{power}"
+
+
 def worded_fact(name: str, value: object) -> str:
     """A setting or a fact of a record as people say it; an ε, a δ, a probability of failing never less than it is."""
     if isinstance(value, Mapping):
@@ -190,7 +199,7 @@ class Guarantee(Shown):
         """ε, δ and the neighbours as a sentence, for where the status stands beside it."""
         if self.status == "published_but_wrong":
             return "no guarantee: what the paper claims is refuted, and no epsilon is known to hold"
-        epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
+        epsilon, delta = rounded_up(self.epsilon, 4), delta_up(self.delta)
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         claim = f"{kind}-differentially private under {BETWEEN[self.neighbouring]}"
         if self.status == "demonstration":

@@ -42,6 +42,7 @@ def total(*claims: Guarantee, drawn: Any = (), name: str = "asia") -> str:
             [claim(1, 1e-5, "add_remove"), claim(2, 1e-5, "add_remove")],
             "the 2 releases of asia together cost ε = 3, δ = 2e-05 under adding or removing one row.",
         ),
+        ([claim(0.1, 1e-5)] * 10, "the 10 releases of asia together cost ε = 1, δ = 1e-04 under replacing one row."),
         (
             [claim(), claim(neighbouring="add_remove")],
             "the 2 releases of asia together cost ε = 3 under replacing one row; under adding or removing one row, those "

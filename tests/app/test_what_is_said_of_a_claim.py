@@ -70,6 +70,8 @@ def test_names_and_lists_of_releases_round_up_and_say_what_was_read_from_a_file(
         assert _release_of(context, replace(release_of(), guarantee=claim), 1).name == f"MWEM · ε = {said}"
     line = releases._line(made(release_of()))
     assert (line["ε"], line["δ"], line["Status"]) == ("1.001", "1.01 × 10⁻⁵", "proven")
+    of_ten = replace(release_of(), guarantee=replace(release_of().guarantee, delta=1e-4))
+    assert releases._line(made(of_ten))["δ"] == "10⁻⁴"
     line = releases._line(made(release_of("published_but_wrong")))
     assert (line["ε"], line["δ"]) == ("none", "none")
     assert releases._line(made(release_of("proven", FROM_A_FILE)))["Status"] == "proven, read from a file"

@@ -18,6 +18,7 @@ from dpsyn.privacy.spec import (
     Guarantee,
     PrivacySpec,
     Status,
+    delta_up,
     rounded_down,
     rounded_up,
     together,
@@ -121,6 +122,26 @@ def test_whoever_prints_a_claim_prints_its_status(status, words):
     assert words in f"{claim}"
     assert (str(claim) == claim.claim) is (status in ("demonstration", "published_but_wrong"))
     assert words in " ".join(repr(claim).split())
+
+
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [
+        *((0.0, "0"), (1e-5, "1e-05"), (9 * 1e-5, "9e-05"), (10 * 1e-5, "1e-04"), (11 * 1e-5, "1.1e-04"), (1e-3, "1e-03")),
+        *(
+            (9.99e-3, "9.99e-03"),
+            (9.991e-3, "0.01"),
+            (0.01, "0.01"),
+            (0.5, "0.5"),
+            (1.0001e-5, "1.01e-05"),
+            (1e-300, "1e-300"),
+        ),
+    ],
+)
+def test_a_delta_is_a_power_of_ten_below_a_hundredth_and_never_rounded_down(delta, said):
+    assert delta_up(delta) == said
+    claim = Guarantee(1.0, delta, "replace_one", "Theorem").claim
+    assert claim.startswith(f"(1, {readable(said)})-" if delta else "1-")
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-12])

@@ -28,7 +28,7 @@ from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import title
 from dpsyn.notation import counted, percent, readable
-from dpsyn.privacy.spec import Guarantee, rounded_up
+from dpsyn.privacy.spec import Guarantee, delta_up, rounded_up
 
 _LONGEST = 100
 _FIRST = ("Name", "ε", "δ", "Status")
@@ -42,8 +42,8 @@ def _line(made: MadeRelease) -> dict[str, Any]:
     return {
         "Name": made.label,
         "Mechanism": title(made.release.mechanism),
-        "ε": _number(claim, claim.epsilon, 4),
-        "δ": _number(claim, claim.delta, 3),
+        "ε": _number(claim, rounded_up(claim.epsilon, 4)),
+        "δ": _number(claim, delta_up(claim.delta)),
         "Status": claim.status_in_words + (", read from a file" if FROM_A_FILE in claim.assumptions else ""),
         "Rows": len(made.release.rows),
         "Made": _moment(made.when),
@@ -51,8 +51,8 @@ def _line(made: MadeRelease) -> dict[str, Any]:
     }
 
 
-def _number(claim: Guarantee, value: float, digits: int) -> str:
-    return "none" if claim.status == "published_but_wrong" else readable(rounded_up(value, digits))
+def _number(claim: Guarantee, rounded: str) -> str:
+    return "none" if claim.status == "published_but_wrong" else readable(rounded)
 
 
 def _moment(when: str) -> str:

@@ -26,7 +26,7 @@ from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import NEEDS_CLASSES, judged_with, offered
 from dpsyn.notation import percent, readable
 from dpsyn.privacy.private_statistics import PrivateStatistics
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up, worded_fact
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, delta_up, rounded_up, worded_fact
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
 
@@ -173,7 +173,7 @@ def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict,
 
 
 def _budget(spec: PrivacySpec) -> str:
-    return readable(f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {rounded_up(spec.delta, 3)}" if spec.delta else ""))
+    return readable(f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {delta_up(spec.delta)}" if spec.delta else ""))
 
 
 def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
