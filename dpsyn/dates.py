@@ -85,6 +85,17 @@ def written_as_numbers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]
     return np.asarray(whole & (month >= 1) & (month <= 12) & (in_month >= 1) & (in_month <= longest[np.clip(month, 0, 12)]))
 
 
+def written_as_months(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which whole numbers look like months from 1900 to 2099, as 202412 does."""
+    month = values % 100
+    return np.asarray((values >= 1900_01) & (values <= 2099_12) & (month >= 1) & (month <= 12))
+
+
+def written_as_times(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which whole numbers look like times of day, as 1345 does."""
+    return np.asarray((values >= 0) & (values < 24_00) & (values % 100 < 60))
+
+
 def has_zones(column: pd.Series[Any]) -> bool:
     """Whether some moment of a column of dates or times, not of texts, has a zone."""
     if column.dtype == object:

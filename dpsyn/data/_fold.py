@@ -18,6 +18,7 @@ from dpsyn.data._frames import infer_typed
 from dpsyn.data._numbers import carried, countable
 from dpsyn.data._parquet import as_series
 from dpsyn.data._words import (
+    CLOSING_ZEROS,
     CODE_LIKE,
     COMMA_NUMBER,
     EXACT,
@@ -30,6 +31,7 @@ from dpsyn.data._words import (
     TELEPHONE,
     Weights,
     Words,
+    as_many_decimals,
     matches,
     read_dates,
     read_numbers,
@@ -231,6 +233,7 @@ class TextFold(Fold):
     def _telling(self, texts: Any) -> Mask:
         if self._find is not None:
             return _some(np.array([self._find(text) is None for text in texts.to_pylist()], dtype=bool))
+        first = self._values.drop_null()[0].as_py()
         values, bad = read_numbers(texts, decimal_comma=self._decimal_comma)
         kept = _bounds(np.where(bad, np.nan, values)) | _some(bad)
         if not bad.all():
@@ -240,13 +243,15 @@ class TextFold(Fold):
             patterns.append(matches(texts, POINT) & ~matches(texts, POINT_AND_THREE))
             patterns += [matches(texts, LONG), (values == 0) & matches(texts, NOT_ZERO)]
             patterns.append(rounded(texts, np.where(bad, np.nan, values)))
+            alike = as_many_decimals(first)
+            patterns += [~matches(texts, alike), matches(texts, CLOSING_ZEROS)] if alike else []
             for kind in (not_whole, *patterns, ~written_as_numbers(values), large):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             comma = matches(texts, ",")
             for kind in (comma, comma & ~matches(texts, COMMA_AND_THREE), ~matches(texts, COMMA_NUMBER)):
                 kept |= _some(kind, 1)
-        for written in ways_to_write(self._values.drop_null()[0].as_py()):
+        for written in ways_to_write(first):
             days = _days(read_dates(texts, written))
             kept |= _bounds(days) | _some(zoned(texts), 1) | _some(np.isnan(days))
         return kept

@@ -43,6 +43,9 @@ LONG_WHOLE = r"^[+-]?[0-9]{16,}([.,]0*)?$"
 LONG = r"^[+-]?[0.,]*[1-9]([.,]?[0-9]){16}"
 """17 or more digits, of which double precision does not hold all."""
 NOT_ZERO = r"^[^eE]*[1-9]"
+CLOSING_ZEROS = r"[.,][0-9]*[1-9]0+$"
+"""12.50, but not 7.00, of which decimals that are no whole numbers keep 7.0."""
+_DECIMALS = re.compile(r"[^.,eE]*[.,]([0-9]+)")
 _INFINITE = r"^[+-]?(?i:inf(inity)?)$"
 _MINUS, _CLOSED = "\N{MINUS SIGN}", "_\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 GROUPED = f"^[-{_MINUS}]?[1-9][0-9]{{0,2}}([{_CLOSED}][0-9]{{3}})+([.,][0-9]+)?$"
@@ -263,6 +266,12 @@ def matches(texts: Any, pattern: str) -> npt.NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def as_many_decimals(text: str) -> str:
+    """What numbers match that have as many decimals as this one; empty if it has none."""
+    found = _DECIMALS.fullmatch(text)
+    return f"^[^.,eE]*[.,][0-9]{{{len(found[1])}}}$" if found else ""
 
 
 def rounded(texts: Any, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

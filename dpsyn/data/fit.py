@@ -39,7 +39,7 @@ from dpsyn.data._words import (
     read_numbers,
     undated,
 )
-from dpsyn.data.infer import Column, Locate, decimals_rounded, perhaps_thousands, spaces_left_out, written_how
+from dpsyn.data.infer import Column, Locate, closing_zeros, decimals_rounded, perhaps_thousands, spaces_left_out, written_how
 from dpsyn.dates import local_moments
 from dpsyn.errors import DomainError, quoted
 from dpsyn.notation import counted
@@ -88,7 +88,8 @@ def _binned(
             and np.isfinite(values).all()
             and (values == np.floor(values)).all()
         )
-        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read, notes
+        numbers = values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values
+        return numbers, read, (*notes, *closing_zeros(attribute.name, words.texts, numbers))
     if len(words.texts) == 0:
         return np.empty(0, dtype=np.float64), read, ()
     dated = attribute.kind == "date"

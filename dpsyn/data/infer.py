@@ -21,6 +21,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.data import _identifiers
 from dpsyn.data._nearly import nearly
 from dpsyn.data._words import (
+    CLOSING_ZEROS,
     CODE_LIKE,
     EXACT,
     ISO,
@@ -32,6 +33,7 @@ from dpsyn.data._words import (
     Weights,
     Words,
     as_floats,
+    as_many_decimals,
     has_leading_zeros,
     matches,
     parse_dates,
@@ -39,7 +41,17 @@ from dpsyn.data._words import (
     read_dates,
     rounded,
 )
-from dpsyn.dates import FIRST_DAY, LAST_DAY, day_text, days, floored, timed, written_as_numbers
+from dpsyn.dates import (
+    FIRST_DAY,
+    LAST_DAY,
+    day_text,
+    days,
+    floored,
+    timed,
+    written_as_months,
+    written_as_numbers,
+    written_as_times,
+)
 from dpsyn.errors import DataError, quoted
 from dpsyn.notation import counted
 from dpsyn.units import unit_of
@@ -59,6 +71,12 @@ COMMA_AND_THREE = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _NINES = re.compile("-?99+")
 _NO_DAY = re.compile(r"9999-\d\d-\d\d|\d\d99-12-31|\d\d00-01-01|0001-01-01|1899-12-3[01]|1970-01-01")
 _BINS = 10
+_SOME = 100
+"""The first ones show most columns whose numbers have now more, now fewer decimals."""
+_PRACTICALLY_ALL = 0.99
+_MONTHS = 12
+"""Any twelve numbers in a row may look like months."""
+_TIMES, _HOURS = 20, 6
 Locate = Callable[[int], int]
 """The line of a text file on which a row starts; rows count from 0, lines from 1."""
 
@@ -233,7 +251,20 @@ def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]
             values = values.astype(np.int64)
     elif values.max() >= EXACT or values.min() <= -EXACT:
         return None
-    return describe_numbers(name, words.spread(values), words.weights, read)
+    column = describe_numbers(name, words.spread(values), words.weights, read)
+    return replace(column, notes=(*closing_zeros(name, words.texts, values), *column.notes))
+
+
+def closing_zeros(name: str, texts: Any, numbers: npt.NDArray[Any]) -> tuple[str, ...]:
+    """A note where all numbers are written with as many decimals, and come back with fewer."""
+    alike = as_many_decimals(texts[0].as_py())
+    if not alike or not (matches(texts[:_SOME], alike).all() and matches(texts, alike).all()):
+        return ()
+    lost = np.ones(1, dtype=bool) if numbers.dtype.kind == "i" else matches(texts, CLOSING_ZEROS)
+    if not lost.any():
+        return ()
+    text, number = texts[int(np.argmax(lost))].as_py(), numbers[np.argmax(lost)].item()
+    return (f"Column {quoted(name)}: its numbers come back without closing zeros: {number!r} for {quoted(text)}.",)
 
 
 def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, locate: Locate) -> None:
@@ -279,6 +310,7 @@ def describe_numbers(
             listed = tuple(int(v) for v in distinct)
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
             return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())), notes)
+        notes = notes or _months_or_times(name, distinct)
         rows = weights.some if weights else len(some)
         most = _identifiers.most_repeats(rows, int(some.min()), int(some.max()))
         if most is not None and not notes:
@@ -297,6 +329,23 @@ def describe_numbers(
     unit = unit_of(some.astype(np.float64)) or (1.0 if integer else None)
     attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
     return Column(series, attribute, (*notes, *_code_for_missing(name, some, "numbers")), identifier=identifier)
+
+
+def _months_or_times(name: str, distinct: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """A note on 202401 or 1345, where practically all of the different numbers are such, and too many to be so by accident.
+    ``distinct`` ascends."""
+    numbers = distinct[1:-1]  # codes for missing values lie at the ends
+    months, times = written_as_months(numbers), written_as_times(numbers)
+    # Counts are below 60, prices multiples of 50, and years in the same few hundreds.
+    telling = numbers[times & (numbers >= 100) & (numbers % 50 != 0)]
+    if months.sum() > _MONTHS and months.mean() >= _PRACTICALLY_ALL:
+        kind, example, written = "months", numbers[months][-1], "months alone, write them as 2024-01"
+    elif len(telling) >= _TIMES and len(set(telling // 100)) >= _HOURS and times.mean() >= _PRACTICALLY_ALL:
+        kind, example, written = "times of day", telling[-1], "times alone, write them as 13:45"
+    else:
+        return ()
+    said = f"its whole numbers look like {kind}, such as {example}, and were read as numbers"
+    return (f"Column {quoted(name)}: {said}. To have {written}.",)
 
 
 def _code_for_missing(name: str, numbers: npt.NDArray[Any], kind: Literal["numbers", "dates"]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +175,7 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
             "numbers, remove the thousands separators of 2 cells, such as '1,234.5'",
         ),
         (["1 234", "2 000"], False, "thousands separators"),
-        (["01.11", "02.40", "10.11"], False, "'01.11' was read as the number 1.11; if it is a code, write a letter"),
+        (["01.11", "02.41", "10.11"], False, "'01.11' was read as the number 1.11; if it is a code, write a letter"),
         (["01-Jan-19", "02-Feb-19"], False, "values such as '01-Jan-19' look like dates"),
         (["1. 2. 2019", "2. 2. 2019"], False, "values such as '1. 2. 2019' look like dates"),
         (["1. Januar 2019", "2. M\u00e4rz 2019"], False, "values such as '1. Januar 2019' look like dates"),
@@ -396,6 +396,76 @@ def test_texts_that_differ_in_spaces_alone_become_one_with_a_note(cells: list[st
             ).notes
             if "spaces" in part
         ] == [f"Column 'x': {note}."]
+
+
+MONTHS = [year * 100 + month for year in range(2005, 2024) for month in range(1, 13)]
+TIMES = [hour * 100 + minute for hour in range(24) for minute in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (MONTHS, "look like months, such as 202311, and were read as numbers. To have months alone, write them as 2024-01."),
+        (MONTHS[5:20], "months, such as 200607"),
+        ([0, *MONTHS, 999_999], "months, such as 202312"),
+        ([*MONTHS, 202_313, 202_401], "months, such as 202312"),
+        (TIMES, "look like times of day, such as 2358, and were read as numbers. To have times alone, write them as 13:45."),
+        ([hour * 100 + minute for hour in range(9, 18) for minute in (0, 15, 30, 45)], "times of day, such as 1730"),
+        ([hour * 100 + minute for hour in range(24) for minute in (0, 30)], "times of day, such as 2230"),
+        ([-1, *TIMES, 9999], "times of day, such as 2359"),
+        (MONTHS[5:19], ""),  # of which the ends may be no months
+        ([*MONTHS, 202_313, 202_400, 202_413, 202_499], ""),
+        (range(200_100, 200_300), ""),
+        ([*range(2000, 2025)], ""),
+        ([*range(1930, 1960), *range(2000, 2030)], ""),
+        (range(60), ""),
+        ([*range(60), 101, 245, 312, 420, 555, 611, 717], ""),
+        (range(50, 2400, 50), ""),
+        ([*range(100, 2400, 50), 1299, 1999], ""),
+        (range(5, 2400, 5), ""),
+        ([*TIMES, *range(60, 100)], ""),
+        ([*TIMES, *range(2400, 2420)], ""),
+        ([*TIMES, *range(-100, -80)], ""),
+        ([month - 100_000 for month in MONTHS], ""),
+        ([month + 10_000 for month in MONTHS], ""),
+    ],
+)
+def test_whole_numbers_that_look_like_months_or_times_are_told(numbers: Iterable[int], said: str) -> None:
+    column = infer([str(number) for number in numbers for _ in range(2)])
+    assert told(column, f"Column 'x': its whole numbers {said}" if said[:4] == "look" else said or "look like") is bool(said)
+    assert column.attribute.kind == "numeric"
+
+
+@given(st.integers(0, 2**32), st.sampled_from([100, 3000, 210_000, 10**6]), st.integers(25, 3000), st.integers(50, 500))
+def test_ordinary_whole_numbers_do_not_look_like_months_or_times(seed: int, upper: int, spread: int, rows: int) -> None:
+    numbers = np.random.default_rng(seed).integers(max(0, upper - spread), upper, rows)
+    assert not told(infer(list(map(str, numbers))), "look like")
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal_comma", "said"),
+    [
+        (["7.25", "12.50", "3.00"], False, "12.5 for '12.50'"),
+        (["12.0", "7.0"], False, "12 for '12.0'"),
+        (["+12.000", "7.000", ""], False, "12 for '+12.000'"),
+        (["7,25", "12,50"], True, "12.5 for '12,50'"),
+        (["12.5", "7.0"], False, ""),
+        (["12.25", "7.00"], False, ""),
+        (["12.50", "7.1"], False, ""),
+        (["7.5", "12.50"], False, ""),
+        (["12.50", "7"], False, ""),
+        (["12.50", "1.25e3"], False, ""),
+        ([*(f"{i}.50" for i in range(200)), "0.125"], False, ""),
+    ],
+)
+def test_numbers_whose_closing_zeros_do_not_come_back_are_told(cells: list[str], decimal_comma: bool, said: str) -> None:
+    column = infer(cells, decimal_comma=decimal_comma)
+    note = f"Column 'x': its numbers come back without closing zeros: {said}."
+    assert told(column, note if said else "closing zeros") is bool(said)
+    assert said.partition(" ")[0] in ["", *escape.csv(column.values.to_frame()).decode().splitlines()]
+    attribute = Attribute("x", "numeric", lower=0, upper=200, unit=1.0 if said.startswith("12 ") else None, missing=True)
+    again = fit_words(attribute, Words.of(pa.array(cells)), decimal_comma=decimal_comma, locate=lambda row: row)
+    assert told(again, note if said else "closing zeros") is bool(said)
 
 
 @pytest.mark.parametrize("other", ["e\N{COMBINING ACUTE ACCENT}t", "\N{ZERO WIDTH SPACE}\xe9t", "\xe9\N{SOFT HYPHEN}t"])

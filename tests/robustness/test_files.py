@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from dpsyn.attribute import Attribute
 from dpsyn.data.large import file_statistics
 from dpsyn.data.read import read_table
+from dpsyn.domain import Domain
 from tests.robustness.awkward import Case, check
 from tests.robustness.awkward_cells import CELLS
 from tests.robustness.awkward_frames import FRAMES
@@ -47,7 +49,24 @@ def test_one_cell_at_the_end_of_a_long_column_decides_what_is_said(cells: list[s
     path.write_text("\n".join(["a;b", *(f"{cell};{i % 2}" for i, cell in enumerate(cells))]))
     whole, streamed = read_table(path, columns=["a"]).notes, file_statistics(path, columns=["a"]).notes
     assert whole == streamed
-    assert [says in note for note in whole if "looks like an identifier" not in note] == [True] * bool(says)
+    others = ("looks like an identifier", "closing zeros")
+    assert [says in note for note in whole if not any(other in note for other in others)] == [True] * bool(says)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"), [("0.21", "11500.50", True), ("0.21", "11500.52", False), ("0.20", "11500.5", False)]
+)
+def test_one_cell_at_the_end_of_a_long_column_decides_whether_closing_zeros_are_told(
+    first: str, last: str, told: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join(["a", *[first, *(f"{i}.2{i % 9 + 1}" for i in range(1, 12_000)), last] * 2]))
+    domain = Domain.of([Attribute("a", "numeric", lower=0, upper=30_000)])
+    for known in (None, domain):
+        whole, streamed = read_table(path, domain=known).notes, file_statistics(path, domain=known).notes
+        assert whole == streamed
+        assert any("closing zeros: 11500.5 for '11500.50'" in note for note in whole) == told
+        assert any("closing zeros" in note for note in whole) == told
 
 
 def test_days_in_digits_of_a_long_parquet_file_are_told(tmp_path: Path) -> None:
