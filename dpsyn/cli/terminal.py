@@ -42,7 +42,7 @@ With --json, what goes wrong is on standard output, too: {"error": …, "exit_co
 """
 _REMARKS, _QUIET = "dpsyn.remarks", "dpsyn.quiet"
 """Of the context of a command: what was said already, and whether to say nothing."""
-_PARAMETERS = {"p": "yes/no columns (p)", "n": "real rows (n)", "rows": "--rows", "epsilon": "--epsilon"}
+_PARAMETERS = {"p": "yes/no columns (p)", "n": "real rows (n)", "rows": "--rows", "epsilon": "--epsilon", "delta": "--delta"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SECONDS = 2.0
 """Between two lines of progress where there is no terminal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import resource
@@ -28,13 +29,18 @@ import dpsyn
 from dpsyn import escape, memory
 from dpsyn.cli import dpsyn as command
 from dpsyn.cli import experiment, terminal
+from dpsyn.data.samples import load_sample
 from dpsyn.data.schema_file import read_schema
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace
+from dpsyn.evaluation.experiments.marks import fingerprint, is_of
+from dpsyn.evaluation.experiments.results import CellResult, Results, Status
 from dpsyn.mechanisms import base
+from dpsyn.mechanisms.feasibility import Feasibility
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered
 from dpsyn.places import HOME, locked, write_whole
+from dpsyn.theory.conditions import Condition, Remedy, Verdict
 
 QUICK = ("--set", "reduced_space_size=500", "--set", "refinements=1", "-q")
 QUICKEST = ("--mechanism", "independent", "-q")
@@ -925,6 +931,31 @@ def test_feasibility_says_plainly_what_is_in_the_way(here: Path) -> None:
     assert "(Theorem 4.2): " in full
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Remedy("delta", "at_least", math.log(2.5), 0.0), "would need --delta ≥ 2.5."),
+        (None, "would need --epsilon ≥ 10 for this one."),
+    ],
+)
+def test_feasibility_says_how_many_conditions_fail_and_which_change_helps(
+    change: Remedy | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def at_least(required: float) -> Condition:
+        remedies = (
+            Remedy("p", "at_most", None, 0.0),
+            Remedy("floor", "at_most", math.log(2), 0.0, caveat="no mechanism can"),
+            Remedy("rows", "at_least", math.log(50), 0.0),
+            Remedy("epsilon", "at_least", math.log(10), 0.0),
+        )
+        return Condition("x", f"At least {required:g}", "", "Theorem 1", ">=", math.log(required), 0.0, remedies=remedies)
+
+    verdict = Verdict("mwem", "MWEM", tuple(map(at_least, (0.5, 20, 1000))), "Two fail.", change=change)
+    stats = dpsyn.DatasetStatistics(p=3, n=60, max_frequency=0.5)
+    terminal.say_verdicts(Feasibility(stats, dpsyn.PrivacySpec(1.0), {"mwem": verdict}), verbose=False)
+    assert f'2 of 3 conditions fail, furthest "At least 1000": {said}' in " ".join(capsys.readouterr().out.split())
+
+
 def test_feasibility_judges_as_many_rows_as_generate_makes(here: Path) -> None:
     def rows(*words: str) -> float:
         found = run("feasibility", "leute.csv", "--mechanism", "noisy_reweighting", "--json", "-q", *words, code=terminal.NO)
@@ -935,11 +966,21 @@ def test_feasibility_judges_as_many_rows_as_generate_makes(here: Path) -> None:
     assert (rows(), rows("--rows", "7")) == (60, 7)
 
 
+def test_where_rows_cost_budget_as_many_are_made_as_fit(here: Path) -> None:
+    words = ("generate", "leute.csv", "--columns", "raucht", "--mechanism", "private_sampling", "--epsilon", "20", "-q")
+    run(*words, "-o", "rows.csv")
+    record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+    assert record["rows"] == 9
+    assert "rows" in run(*words, "--rows", "60", "-o", "all.csv", code=terminal.NOTHING).stderr
+
+
 def test_rows_beside_the_real_ones(here: Path) -> None:
     run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
     said = " ".join(run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout.split())
     assert "Tables of two columns are off by" in said
     assert re.search(r"guessing[^.]* 0\.\d", said)
+    assert "Trained on" in said
+    assert "Real rows" in said
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
     lines = Path("leute.csv").read_bytes().splitlines(keepends=True)
@@ -989,6 +1030,51 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
     assert len(experiment.results) == 2
     run(*words, "--resume", "--figure", "field.html")
     assert "Plotly.newPlot" in (here / "field.html").read_text(encoding="utf-8")
+
+
+def test_an_experiment_is_that_of_its_file(here: Path) -> None:
+    asked = """
+sample = "asia"
+columns = ["asia", "smoke"]
+held_out = 0.4
+split_seed = 5
+degrees = [1]
+models = []
+epsilon = 0.7
+delta = 1e-7
+neighbouring = "add_remove"
+vary = "rows"
+values = [20]
+repeats = 2
+draws = 3
+seed = 7
+[mechanisms.one]
+mechanism = "independent"
+"""
+    (here / "grid.toml").write_text(asked, encoding="utf-8")
+    found = json.loads(run("experiment", "grid.toml", "--workers", "1", "-q", "--json").stdout)["results"]
+    spec = dpsyn.PrivacySpec(0.7, 1e-7, "add_remove")
+    grid = Grid({"one": dpsyn.Independent()}, spec, vary="rows", values=[20], repeats=2, draws=3, seed=7)
+    assert [result["key"] for result in found] == [cell.key for cell in grid.cells()]
+    assert {(result["status"], len(result["measures"])) for result in found} == {("done", 3)}
+    assert {result["guarantee"]["neighbouring"] for result in found} == {"add_remove"}
+    learn, held_out = load_sample("asia").project(["asia", "smoke"]).split(0.4, np.random.default_rng(5))
+    (kept,) = Workspace(here / "grid.results").read().experiments
+    assert is_of(kept.fingerprint, fingerprint(learn, held_out))
+    assert kept.grid == grid
+
+
+@pytest.mark.parametrize(("ended", "code"), [("crashed", terminal.NOTHING), ("refused", 0), ("failed", 0)])
+def test_an_experiment_with_a_run_whose_process_died_ends_as_one_that_came_to_nothing(
+    here: Path, ended: Status, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_grid(grid: Grid, *_: Any, **__: Any) -> Results:
+        cells = list(grid.cells())
+        return Results([CellResult.of(cells[0], "failed"), CellResult.of(cells[1], ended)], grid)
+
+    monkeypatch.setattr(experiment, "run_grid", run_grid)
+    (here / "grid.toml").write_text(GRID.replace("repeats = 1", "repeats = 2"), encoding="utf-8")
+    assert ended in run("experiment", "grid.toml", "-q", code=code).stdout
 
 
 def test_results_of_other_settings_are_none_of_the_plan(here: Path) -> None:
