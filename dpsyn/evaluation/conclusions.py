@@ -14,7 +14,7 @@ from dpsyn.domain import listed
 from dpsyn.errors import ParameterError, quoted
 from dpsyn.evaluation.fresh import columns_shuffled, fresh_rows
 from dpsyn.evaluation.orders import lost_orders
-from dpsyn.evaluation.prediction import Prediction, RealScores, Score
+from dpsyn.evaluation.prediction import CLEARLY, Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import ValueErrors
 from dpsyn.notation import counted, percent, short
@@ -35,9 +35,8 @@ _KEPT, _LOST = 0.5, 0.9
 _TWICE, _MANY = 2, 100
 """The same, from where they are so many times as far off, and up to where that is counted."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
-_CLEARLY, _APART = 4.0, 2.0
-"""Standard errors of guessing by which real rows have to beat it before anything is judged by them: what synthetic rows
-reach has its chance, too. So many of them less than real rows give are no fault."""
+_APART = 2.0
+"""Standard errors of guessing: so many of them less than real rows give are no fault."""
 _FEWEST = 30
 """Held-out rows below which nothing is said of predictions."""
 ALIKE = 1.25
@@ -265,17 +264,13 @@ def _judged_by(real: RealScores) -> tuple[str, float, float, float]:
     first, best = best_score(real.scores) or ("accuracy" if real.classes else "R²", None)
     guessed = constant.get(first, 0.0)
     reached = guessed if best is None else best.measures[first]
-    # Of a small R² the standard error is about half of 1/√rows; where tails are heavy it is as much and more.
-    # A share of so many rows may be 0 or 1 by chance (Agresti and Coull 1998).
-    share = (guessed * rows + 2) / (rows + 4)
-    spread = (math.sqrt(share * (1 - share)) if first == "accuracy" else 1.0) / math.sqrt(rows)
-    if reached > guessed + _CLEARLY * spread:
-        return first, reached, guessed, spread
+    if best is not None and reached > real.better(first):
+        return first, reached, guessed, real.chance(first)
     _, ranked = best_score(real.scores, ["ROC-AUC"]) or ("", None)
     pairs = rows**2 * guessed * (1 - guessed)
     if len(real.classes) == 2 and ranked is not None and pairs:
         spread = math.sqrt((rows + 1) / 12 / pairs)
-        if ranked.measures["ROC-AUC"] > 0.5 + _CLEARLY * spread:
+        if ranked.measures["ROC-AUC"] > 0.5 + CLEARLY * spread:
             return "ROC-AUC", ranked.measures["ROC-AUC"], 0.5, spread
     return first, reached, guessed, 0.0
 

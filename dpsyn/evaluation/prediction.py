@@ -35,6 +35,9 @@ MODELS = (LOGISTIC, BOOSTED, FOREST, NEURAL)
 DEFAULT_MODELS = (LOGISTIC, BOOSTED)
 RISING = ("accuracy", "ROC-AUC", "R²", "coefficients")
 """Measures of which more is better."""
+CLEARLY = 4.0
+"""Standard errors of guessing by which real rows have to beat it before anything is judged by them: what synthetic rows
+reach has its chance, too."""
 MAX_TRAINING_ROWS = 50_000
 MAX_TEST_ROWS = 50_000
 _FEWEST_IN_A_GROUP = 50
@@ -84,7 +87,9 @@ class RealScores:
         target: the column to predict.
         classes: its values as text, in code order, without the missing one; none of a number or a date.
         scores: models trained on the real rows, tested on the held-out ones.
-        constant: what always naming the most frequent class, or the mean, of the real rows reaches.
+        constant: what always naming the most frequent class, or the mean, of the held-out rows themselves reaches: no
+            guess of one class or number has a higher accuracy or R². That of the rows to learn from may lie below chance:
+            where classes are equal, it is the rarest of the held-out ones.
         test_rows: number of held-out rows that were used.
     """
 
@@ -98,6 +103,19 @@ class RealScores:
     def constant_name(self) -> str:
         """What the constant is."""
         return "majority class" if self.classes else "mean"
+
+    def chance(self, measure: str) -> float:
+        """Standard error of what guessing reaches: of an accuracy or R²."""
+        if measure != "accuracy":
+            # Of a small R² it is about half of 1/√rows; where tails are heavy it is as much and more.
+            return 1 / math.sqrt(self.test_rows)
+        # A share of so many rows may be 0 or 1 by chance (Agresti and Coull 1998).
+        share = (self.constant.measures[measure] * self.test_rows + 2) / (self.test_rows + 4)
+        return math.sqrt(share * (1 - share) / self.test_rows)
+
+    def better(self, measure: str) -> float:
+        """Up to where an accuracy or R² is not clearly better than guessing."""
+        return self.constant.measures[measure] + CLEARLY * self.chance(measure)
 
 
 @dataclass(frozen=True)
@@ -436,7 +454,7 @@ def real_scores(
         raise ParameterError("models", tuple(models), f"one or more of {', '.join(map(repr, known))}")
     if len(table.domain) < 2:
         return "there is no column to predict from"
-    learnt, at = _truth(table, target)
+    _, at = _truth(table, target)
     _, truth, _ = known_rows(holdout, target, seed, MAX_TEST_ROWS)
     if len(at) == 0 or len(truth) == 0:
         return f"{target} is missing in every {'real' if len(at) == 0 else 'held-out'} row"
@@ -446,19 +464,21 @@ def real_scores(
         target=target,
         classes=() if attribute.is_binned else tuple(str(c) for c in attribute.categories),
         scores=_scores(table, holdout, target, seed, named),
-        constant=_constant(attribute, learnt[at], truth),
+        constant=_constant(attribute, truth),
         test_rows=len(truth),
     )
 
 
-def _constant(attribute: Attribute, learnt: npt.NDArray[Any], truth: npt.NDArray[Any]) -> Score:
+def _constant(attribute: Attribute, truth: npt.NDArray[Any]) -> Score:
+    note = "of the held-out rows"
     if attribute.is_binned:
-        return Score("always the mean", _of_numbers(attribute, truth, np.full(len(truth), learnt.mean())), len(learnt))
-    majority = int(np.bincount(learnt).argmax())
+        measures = _of_numbers(attribute, truth, np.full(len(truth), truth.mean()))
+        return Score("always the mean", measures, len(truth), note)
+    majority = int(np.bincount(truth).argmax())
     share = float(np.mean(truth == majority))
     # How well it is calibrated says nothing.
     measures = {"accuracy": share, "ROC-AUC": 0.5, "Brier score": 2 * (1 - share)}
-    return Score(f"always {attribute.categories[majority]}", measures, len(learnt))
+    return Score(f"always {attribute.categories[majority]}", measures, len(truth), note)
 
 
 def predict(rows: Table, holdout: Table, real: RealScores, seed: int) -> Prediction:

@@ -78,7 +78,7 @@ def baseline() -> RealScores:
 def test_train_on_real_beats_the_majority(baseline: RealScores) -> None:
     assert baseline.classes == ("False", "True")
     assert baseline.test_rows == 400
-    majority = str(bool(REAL.frame["ill"].mean() > 0.5))
+    majority = str(bool(HELD.frame["ill"].mean() > 0.5))
     assert baseline.constant.model == f"always {majority}"
     assert baseline.constant_name == "majority class"
     share = float((HELD.frame["ill"].astype(str) == majority).mean())
@@ -324,10 +324,10 @@ def test_numbers_are_predicted_by_regressions_beside_the_mean() -> None:
     assert isinstance(found, RealScores)
     assert [score.model for score in found.scores] == [RIDGE, BOOSTED, FOREST, NEURAL]
     truth = LATER.frame["wage"].dropna()
-    mean = WAGES.frame["wage"].mean()
+    mean = truth.mean()
     assert (found.classes, found.constant_name, found.test_rows) == ((), "mean", len(truth))
     assert found.constant.measures == {
-        "R²": pytest.approx(r2_score(truth, np.full(len(truth), mean))),
+        "R²": 0.0,
         "mean absolute error": pytest.approx((truth - mean).abs().mean()),
     }
     for score in found.scores:
@@ -436,6 +436,5 @@ def test_numbers_far_within_their_bounds_can_be_predicted() -> None:
     tables = [Table(table.frame, Domain.of([*table.domain.attributes[:2], wide])) for table in (WAGES, LATER)]
     found = real_scores(*tables, "wage", 0, (RIDGE,))
     assert isinstance(found, RealScores)
-    truth = LATER.frame["wage"].dropna()
-    assert found.constant.measures["R²"] == pytest.approx(r2_score(truth, np.full(len(truth), WAGES.frame["wage"].mean())))
+    assert found.constant.measures["R²"] == 0.0
     assert found.scores[0].measures["R²"] == pytest.approx(0.98, abs=0.05)

@@ -422,3 +422,32 @@ def test_values_beyond_the_bounds_are_told() -> None:
     assert note == (
         "column 'a': 33 of 300 synthetic cells lie outside the domain, 0 to 448.5, and are measured as its nearer end"
     )
+
+
+def _equal_classes(classes: int, rows: int, *, known: bool) -> Table:
+    """As many rows of every class; no column tells which, unless it is ``known`` in about half of the rows."""
+    generator = np.random.default_rng(3)
+    names = [f"u{code}" for code in range(classes)]
+    kind = np.array(names, dtype=object)[np.arange(rows) % classes]
+    sign = generator.permutation(kind)
+    frame = pd.DataFrame({"kind": kind, "sign": np.where(generator.random(rows) < known / 2, kind, sign)})
+    return Table(frame, Domain.of([Attribute(name, "categorical", categories=tuple(names)) for name in frame]))
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(40, 800), (5, 400)])
+def test_guessing_is_never_below_chance_so_rows_without_relations_pass_no_prediction(classes: int, rows: int) -> None:
+    """Of equal classes the commonest of the rows to learn from is the rarest of the held-out ones."""
+
+    def graded(known: bool, seed: int, shuffled: bool) -> str:
+        learn, held = _equal_classes(classes, rows, known=known).split(0.25, np.random.default_rng(seed))
+        made = _independent(learn, seed) if shuffled else learn.frame
+        report = evaluate(learn, made, holdout=held, target="kind", degrees=(1,), models=("logistic regression",))
+        assert isinstance(report.prediction, Prediction)
+        share = held.frame["kind"].value_counts(normalize=True).max()
+        assert report.prediction.real.constant.measures["accuracy"] == pytest.approx(share)
+        assert share >= 1 / classes
+        return next(finding.grade for finding in conclusions(report) if finding.about == "prediction")
+
+    assert {graded(False, seed, True) for seed in range(20)} == {"cannot be judged"}
+    assert {graded(True, seed, False) for seed in range(3)} == {"no fault seen"}
+    assert "no fault seen" not in {graded(True, seed, True) for seed in range(3)}
