@@ -157,7 +157,7 @@ class ValueErrors:
                 f"{percent(self.real_outside, 3)} of the real ones (each counts as its nearer end)"
             )
         found += self._share_off(self._by_value, () if fresh is None else fresh._by_value) or self._share_off(
-            self._by_part, () if fresh is None else fresh._by_part
+            self._by_calendar, () if fresh is None else fresh._by_calendar
         )
         if not self.few:
             found += self._moments(fresh)
@@ -173,11 +173,17 @@ class ValueErrors:
         return tuple((s.value, f"{self.written(s.value)} makes", s.real, s.share) for s in self.spikes)
 
     @property
-    def _by_part(self) -> tuple[_Share, ...]:
-        """Of dates by parts of the calendar, of numbers by their last digits."""
-        endings = ((name, f"values that end in {name} make", real, share) for name, real, share in self.endings)
+    def _by_calendar(self) -> tuple[_Share, ...]:
         said = {name: _SAID[part].format(name) for part, names in PARTS.items() for name in names}
-        return (*((name, said[name], real, share) for name, real, share in self.calendar), *endings)
+        return tuple((name, said[name], real, share) for name, real, share in self.calendar)
+
+    @property
+    def _by_ending(self) -> tuple[_Share, ...]:
+        return tuple((name, f"values that end in {name} make", real, share) for name, real, share in self.endings)
+
+    def ending_off(self, fresh: ValueErrors | None = None) -> str:
+        """Which last digits are far too rare or too frequent, in words; empty where none are."""
+        return "".join(self._share_off(self._by_ending, () if fresh is None or fresh.few else fresh._by_ending))
 
     def _remedy(self, name: str) -> str:
         """How a weekday, month or day of the month would be kept, where it is not."""

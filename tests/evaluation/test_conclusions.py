@@ -20,6 +20,7 @@ from dpsyn.evaluation.prediction import Prediction, RealScores, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.values import _FAR_MEAN, ValueErrors
 from dpsyn.evaluation.whole_rows import Propensity
+from dpsyn.notation import percent
 from dpsyn.places import HOME
 
 FURTHEST = "furthest is 'y', by 2\N{NO-BREAK SPACE}%; chance alone moves it by up to 4\N{NO-BREAK SPACE}%"
@@ -603,6 +604,17 @@ def test_values_that_are_gone_are_told(place: tuple[float, float, int, int], sai
     found = card(report(0.01, values=(replace(column("x", 0.01), off=(place,)), column("y", 0.02))))["numbers"]
     assert found[0] == "with care"
     assert found[1].endswith(f" moves it by up to 4\N{NO-BREAK SPACE}%. But of 'x' {said}")
+
+
+def test_last_digits_that_are_lost_make_a_release_one_with_care() -> None:
+    prices = replace(column("y", 0.01), endings=((".99", 1.0, 0.02),))
+    made = report(0.01, values=(column("x", 0.01), prices, replace(prices, column="z")))
+    grade, said = card(made)["numbers"]
+    assert grade == "with care"
+    assert said.endswith(
+        f" But of 'y' values that end in .99 make up {percent(1.0, 3)} of the real values and {percent(0.02, 3)} of the "
+        "synthetic ones."
+    )
 
 
 def test_of_several_columns_that_lose_values_the_one_with_most_rows_is_told_and_the_others_are_named() -> None:
