@@ -30,6 +30,8 @@ DEMO_ASSUMPTION = (
 )
 SYSTEM_NOISE = "The noise comes from NumPy's generator, keyed by the system's entropy"
 """How an assumption about that noise begins: it is not true of a demonstration."""
+FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
+"""An assumption that a claim gets where a release is imported."""
 _OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 
 BETWEEN = {"replace_one": "replacing one row", "add_remove": "adding or removing one row"}

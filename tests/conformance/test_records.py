@@ -15,7 +15,9 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.errors import DataError, DpsynError, ParameterError
+from dpsyn.domain import NOT_YET_TRUE
+from dpsyn.errors import DataError, DpsynError, ParameterError, shown
+from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.mechanisms import records
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.records import verify
@@ -130,6 +132,26 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
     for one in assumed:
         lacking = changed(record, guarantee__assumptions=[other for other in assumed if other != one])
         assert one in verify(lacking).contradiction
+    for one in ("Also epsilon is 0.1 per person.", f"{NOT_YET_TRUE}: epsilon is 0.1.", f"{assumed[0]} ", ""):
+        refuted = verify(changed(record, guarantee__assumptions=[*assumed, one]))
+        assert refuted.contradiction == f"among its assumptions its settings do not give {shown(one)}"
+    # As the app writes it of a release that it has imported.
+    assert verify(changed(record, guarantee__assumptions=[*assumed, FROM_A_FILE])).holds
+    # As an earlier version may have written it, before there was a proof without it.
+    weaker = changed(record, guarantee__status="real_arithmetic", guarantee__assumptions=[*assumed, "Real arithmetic."])
+    assert not verify(weaker).contradiction
+
+
+def test_what_is_proven_in_exact_arithmetic_says_no_more_than_its_settings_give_either() -> None:
+    domain = dpsyn.Domain.of([dpsyn.Attribute(name, "truth", ("n", "y")) for name in "ab"])
+    mechanism = dpsyn.NoisyReweighting(noise="as_published", rows=9).calibrate(dpsyn.PrivacySpec(5.0, 1e-5), domain, n=40)
+    table = dpsyn.Table(domain.decode(np.zeros((40, 2), dtype=np.int32), np.random.default_rng(0)), domain)
+    record = json.loads(json.dumps(mechanism(None, table).record()))
+    assumed = record["guarantee"]["assumptions"]
+    assert assumed[0] == domain.warning
+    for known in (domain, domain.confirmed()):
+        assert str(verify(record, known)).startswith("NOT TRUE YET")
+        assert verify(changed(record, guarantee__assumptions=[*assumed, "It is exact."]), known).contradiction
 
 
 def test_a_record_with_a_domain_is_of_no_other(record: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.feature_map import changed_by_noise
 from dpsyn.notation import counted, short
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_down, rounded_up
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec, delta_up, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict
@@ -320,7 +320,7 @@ def of_release(
     words = f"l = {order}, at most {per_class:,} rows of each class"
     if averages != spec:
         words += f"; class counts have their part, the averages ε = {rounded_up(averages.epsilon, 4)}"
-        words += f", δ = {rounded_up(averages.delta, 3)}"
+        words += f", δ = {delta_up(averages.delta)}"
     return averages, asked, words
 
 
