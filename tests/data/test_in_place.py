@@ -454,8 +454,12 @@ def test_columns_of_one_value_are_those_of_the_same_rows_in_memory():
     assert [found[at] for at in (0, 1, 5)] == [["x", "c"], ["c"], []]
 
 
-def test_a_mark_is_of_every_column_and_of_how_often_rows_are_equal():
-    """The second has the same columns, the third as many equal rows; the order of rows is no matter."""
+@pytest.mark.parametrize("hashed", [True, False])
+def test_a_mark_is_of_every_column_and_of_how_often_rows_are_equal(hashed, monkeypatch):
+    """The second has the same columns, the third as many equal rows; the order of rows is no matter. So it is, too, where
+    there is no hash of rows, and they are too many to be looked at."""
+    if not hashed:
+        monkeypatch.setattr(CountedTable, "_hashed", b"")
     of = [([0, 0, 1, 1], [0, 0, 1, 1]), ([0, 0, 1, 1], [0, 1, 0, 1]), ([0, 0, 1, 1], [0, 0, 0, 0])]
     domain = Domain.of(Attribute(name, "truth", (0, 1)) for name in "xy")
     marks = [in_place(pa.table({"x": x[::step], "y": y[::step]}), domain).mark for x, y in of for step in (1, -1)]
