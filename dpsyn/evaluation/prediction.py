@@ -115,7 +115,7 @@ class RealScores:
 
     def better(self, measure: str) -> float:
         """Up to where an accuracy or R² is not clearly better than guessing."""
-        return self.constant.measures[measure] + CLEARLY * self.chance(measure)
+        return min(1.0, self.constant.measures[measure] + CLEARLY * self.chance(measure))
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,9 @@ from dpsyn.mechanisms.base import Progress
 from dpsyn.notation import counted
 from dpsyn.table import Moved, Table
 
+REAL, BETTER = "real data", "better than guessing"
+"""What is drawn beside a prediction: models of the real rows, and from where on they are clearly better than guessing."""
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -250,7 +253,8 @@ def flat_measures(report: Report) -> dict[str, float]:
 
 
 def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure: fresh real rows, columns shuffled, real data, the majority class or mean.
+    """What to draw beside every measure: fresh real rows, columns shuffled, real data, the majority class or mean, and from
+    where an accuracy or R² is clearly better than that.
 
     Fresh real rows are as many as the release, or the rows to learn from, where tables are compared, and the held-out ones
     otherwise: a yardstick, no bound (see :class:`Report`).
@@ -278,7 +282,8 @@ def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
         for score in real.scores:
             for measure, value in score.measures.items():
                 beside = {real.constant_name: constant[measure]} if measure in constant else {}
-                lines[_named(measure, score)] = {"real data": value} | beside
+                beside |= {BETTER: real.better(measure)} if measure in ("accuracy", "R²") else {}
+                lines[_named(measure, score)] = {REAL: value} | beside
     return lines
 
 

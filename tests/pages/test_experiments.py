@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpsyn
 from dpsyn.app.lab.planner import NO_TARGET, refusals_of
+from dpsyn.app.lab.report import experiment_section
 from dpsyn.evaluation.experiments import Grid, Workspace
 from dpsyn.evaluation.experiments.field import FIELD, field_panels
 from tests.pages.conftest import finish_job
@@ -122,6 +123,12 @@ def test_the_picture_of_the_field(open_page):
     for table, (name, points) in zip(tables, panels.items(), strict=True):
         assert shown.count(name) == 1
         assert [float(mean) for mean in table["Mean"]] == pytest.approx([p.mean for p in points], rel=1e-3)
+    # As it is where a prediction is measured that nothing foretells.
+    experiment.references["2-way error, mean"] = {"real data": 0.5, "better than guessing": 0.4}
+    app.run()
+    (said,) = [m.value for m in app.markdown if m.value.startswith("**2-way error")]
+    assert said.endswith("This judges nobody: real data are not clearly better than guessing.")
+    assert f"2-way error, mean: {said.partition(': ')[2]}" in experiment_section(experiment).parts
     app.selectbox(key="lab_measure_1").set_value("1-way error, mean").run()
     assert not app.exception
     assert any("1-way error, mean" in m.value for m in app.markdown)

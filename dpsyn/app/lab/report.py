@@ -243,8 +243,10 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
     ]
     grid, waiting = experiment.grid, unfinished(experiment.grid, results)
     if panels := field_panels(results):
-        parts += [draw_experiment(grid, panels, references=field_references(experiment.references), waiting=waiting)]
-        parts += [f"{measure}: {frontier_in_words(points, grid.vary, waiting)}" for measure, points in panels.items()]
+        beside = field_references(experiment.references)
+        parts += [draw_experiment(grid, panels, references=beside, waiting=waiting)]
+        for measure, points in panels.items():
+            parts += [f"{measure}: {frontier_in_words(points, grid.vary, waiting, beside.get(measure, {}))}"]
         parts += [costs(results)]
     for measure in experiment.measures:
         if measure not in _MEASURES and not is_rising(measure):

@@ -157,7 +157,7 @@ def _curves(
     labels = {escape.chart(p.label): p.label for points in panels.values() for p in points}
     if len(labels) > 1:
         for measure, points in panels.items():
-            words = frontier_in_words(points, experiment.grid.vary, waiting)
+            words = frontier_in_words(points, experiment.grid.vary, waiting, references.get(measure, {}))
             st.markdown(f"**{escape.markdown(measure)}**: {escape.markdown(words)}")
     for value, _, label, *_ in chosen:
         _card(experiment, labels[label], value, field_panels(experiment.found) or panels, current)
@@ -165,7 +165,8 @@ def _curves(
         "Means over the repeats with 95 % bars (Student's t); click on a point to see more. The thick line is the best. "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
         "compared. Fresh real rows, with how many they are: a yardstick and no bound, since a curve can go below; how far "
-        "more than were held out are off is estimated. Columns shuffled: the real rows with every column shuffled by itself."
+        "more than were held out are off is estimated. Columns shuffled: the real rows with every column shuffled by "
+        "itself. Better than guessing: by four of its standard errors; where real data are not, a prediction judges nobody."
     )
 
 

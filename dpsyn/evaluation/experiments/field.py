@@ -13,6 +13,7 @@ from dpsyn.evaluation.conclusions import ALIKE
 from dpsyn.evaluation.experiments.plan import Grid, axes
 from dpsyn.evaluation.experiments.results import CellResult
 from dpsyn.evaluation.experiments.summary import Point, is_rising, placed, summarise
+from dpsyn.evaluation.report import BETTER, REAL
 from dpsyn.notation import short
 
 FIELD = "field"
@@ -65,11 +66,23 @@ def unfinished(grid: Grid, results: Sequence[CellResult]) -> set[float]:
     return {value for value in grid.values for label in grid.configs if (label, value) not in known}
 
 
-def frontier(points: Sequence[Point], waiting: Collection[float] = ()) -> list[Point]:
+def _judges_nobody(points: Sequence[Point], beside: Mapping[str, float] | None) -> bool:
+    """Whether the real data itself is not clearly better than guessing, of what is drawn beside the measure."""
+    if beside is None or not {REAL, BETTER} <= beside.keys():
+        return False
+    real, better = beside[REAL], beside[BETTER]
+    return any(real <= better if is_rising(p.measure) else real >= better for p in points)
+
+
+def frontier(
+    points: Sequence[Point], waiting: Collection[float] = (), beside: Mapping[str, float] | None = None
+) -> list[Point]:
     """The best mean at every value, of the points that give what was asked for: the lower hull of the curves, or the upper
     one of a measure of which more is better. None at the values of ``waiting`` (:func:`unfinished`). Of equal ones the
     system that is the best at the value before, too, or else longest at those that follow; nobody where all are equal at
-    every value."""
+    every value, or where the lines ``beside`` the measure say that real data predict no better than guessing."""
+    if _judges_nobody(points, beside):
+        return []
     fair = [point for point in points if point.fair and point.value not in waiting]
     sign = -1 if fair and is_rising(fair[0].measure) else 1
     best, told_apart = [], False
@@ -93,9 +106,13 @@ def frontier(points: Sequence[Point], waiting: Collection[float] = ()) -> list[P
     return hull
 
 
-def frontier_in_words(points: Sequence[Point], vary: str, waiting: Collection[float] = ()) -> str:
+def frontier_in_words(
+    points: Sequence[Point], vary: str, waiting: Collection[float] = (), beside: Mapping[str, float] | None = None
+) -> str:
     """Which system is best where, in a sentence, and at which values of ``waiting`` (:func:`unfinished`) that is not known
     yet; then those that are not told apart from the best one: bars meet, or a run is single and errors differ by little."""
+    if _judges_nobody(points, beside):
+        return "This judges nobody: real data are not clearly better than guessing."
     hull, symbol = frontier(points, waiting), axes()[vary].symbol
     open_at = f"{symbol} = {', '.join(short(value) for value in sorted(waiting))}"
     if not hull and waiting:

@@ -79,7 +79,8 @@ def draw_curves(
     if vary not in (known := axes()):
         raise ParameterError("vary", vary, f"one of {', '.join(map(repr, known))}")
     names = list(dict.fromkeys([*labels, *(p.label for points in panels.values() for p in points)]))
-    leads = {measure: {p.label for p in frontier(points, waiting)} for measure, points in panels.items()}
+    beside = {measure: (references or {}).get(measure, {}) for measure in panels}
+    leads = {measure: {p.label for p in frontier(points, waiting, beside[measure])} for measure, points in panels.items()}
     best = set().union(*leads.values())
     many = len(names) > _OWN_COLOURS
     looks: dict[str, dict[str, Any]] = {}
@@ -105,11 +106,20 @@ def draw_curves(
     for at, (measure, points) in enumerate(panels.items()):
         row, column = divmod(at + wide, 2 if wide else len(panels))
         where = {"row": row + 1, "col": 1 if wide and at == 0 else column + 1}
-        lines = (references or {}).get(measure, {})
         means = [*(p.mean for p in points), *([] if wish is None else [wish])]
         log = is_proportional(measure, [mean for mean in means if mean > 0] if len(panels) > 1 else means)
         _draw_panel(
-            figure, where, measure, points, known[vary], looks, lines, wish, leads[measure] if many else set(), log, waiting
+            figure,
+            where,
+            measure,
+            points,
+            known[vary],
+            looks,
+            beside[measure],
+            wish,
+            leads[measure] if many else set(),
+            log,
+            waiting,
         )
     first = title or next(iter(panels), "")
     finish(figure, first[:1].upper() + first[1:], height=_MARGINS + (2 * _HEIGHT + _BETWEEN if wide else _HEIGHT))
@@ -156,7 +166,8 @@ def _draw_panel(
     def place_of(height: float) -> float:
         return math.log10(max(height, least)) if log else height
 
-    hull = {p.value: max(p.mean, least) if log else p.mean for p in frontier(points, waiting)} if len(shown) > 1 else {}
+    best = frontier(points, waiting, references) if len(shown) > 1 else []
+    hull = {p.value: max(p.mean, least) if log else p.mean for p in best}
     if len(hull) > 1:
         along = sorted({*hull, *waiting})
         figure.add_trace(

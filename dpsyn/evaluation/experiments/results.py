@@ -235,14 +235,14 @@ class Results(Shown, list[CellResult]):
         return _MAIN if _MAIN in self.measures else self.measures[0]
 
     def _shown(self) -> tuple[str, list[str]]:
-        from dpsyn.evaluation.experiments.field import field_panels, frontier_in_words, unfinished
+        from dpsyn.evaluation.experiments.field import field_panels, field_references, frontier_in_words, unfinished
         from dpsyn.evaluation.experiments.summary import refusals, summarise
 
         ended = Counter(result.status for result in self)
         lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
-        waiting = unfinished(self.grid, self)
+        waiting, beside = unfinished(self.grid, self), field_references(self.references)
         for measure, points in field_panels(self).items():
-            lines.append(f"{measure}: {frontier_in_words(points, self.grid.vary, waiting)}")
+            lines.append(f"{measure}: {frontier_in_words(points, self.grid.vary, waiting, beside.get(measure, {}))}")
         if self.measures:
             measure = self._main
             cells = [[measure, "at", "mean", "95 % from", "to"]]

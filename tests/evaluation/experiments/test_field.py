@@ -322,6 +322,21 @@ def test_the_picture_has_three_panels_with_bars_and_the_frontier() -> None:
     assert "2-way error, mean: A at every ε." in repr(results)
 
 
+@pytest.mark.parametrize(("real", "told"), [(0.89, False), (0.9, False), (0.91, True)])
+def test_no_system_is_the_best_in_a_prediction_in_which_real_data_is_no_better_than_guessing(
+    real: float, told: bool
+) -> None:
+    grid = Grid({"A": config_class("mst")(), "B": config_class("aim")()}, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0))
+    results = Results(RESULTS, grid, {ACCURACY: {"real data": real, "better than guessing": 0.9}})
+    nobody = "misclassification, logistic regression: This judges nobody: real data are not clearly better than guessing."
+    said = " ".join(repr(results).split())
+    assert (nobody in said) != told
+    assert ("misclassification, logistic regression: A at every ε." in said) == told
+    assert "2-way error, mean: A at every ε." in said
+    for name, errors in ((FIELD, 2), (ACCURACY, 0)):
+        assert [trace.name for trace in results.figure(name).data].count("the best") == errors + told
+
+
 def test_every_system_of_the_registry_has_a_line_and_only_the_best_have_colours() -> None:
     configs = {config.title: config() for config in map(config_class, MECHANISMS) if config.as_it_comes(9, None)}
     grid = Grid(configs, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0))

@@ -240,7 +240,11 @@ def test_reference_lines(baseline: Baseline) -> None:
     held = baseline.holdout
     assert held is not None
     share = float((held.frame["bronc"] == held.frame["bronc"].mode()[0]).mean())
-    assert lines["accuracy, logistic regression"]["majority class"] == pytest.approx(share)
+    accuracy = lines["accuracy, logistic regression"]
+    assert accuracy["majority class"] == pytest.approx(share)
+    agresti = (share * held.n + 2) / (held.n + 4)
+    assert accuracy["better than guessing"] == pytest.approx(share + 4 * (agresti * (1 - agresti) / held.n) ** 0.5)
+    assert "better than guessing" not in lines["ROC-AUC, logistic regression"]
 
 
 @pytest.mark.parametrize(
