@@ -256,9 +256,14 @@ def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]
 
 
 def closing_zeros(name: str, texts: Any, numbers: npt.NDArray[Any]) -> tuple[str, ...]:
-    """A note where all numbers are written with as many decimals, and come back with fewer."""
+    """A note where all numbers are written with as many decimals, two or more, and come back with fewer: 12.0 is how many
+    programs write a whole number."""
     alike = as_many_decimals(texts[0].as_py())
-    if not alike or not (matches(texts[:_SOME], alike).all() and matches(texts, alike).all()):
+    if (
+        not alike
+        or texts[0].as_py()[-2:-1] in (".", ",")
+        or not (matches(texts[:_SOME], alike).all() and matches(texts, alike).all())
+    ):
         return ()
     lost = np.ones(1, dtype=bool) if numbers.dtype.kind == "i" else matches(texts, CLOSING_ZEROS)
     if not lost.any():

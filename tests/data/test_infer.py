@@ -446,7 +446,8 @@ def test_ordinary_whole_numbers_do_not_look_like_months_or_times(seed: int, uppe
     ("cells", "decimal_comma", "said"),
     [
         (["7.25", "12.50", "3.00"], False, "12.5 for '12.50'"),
-        (["12.0", "7.0"], False, "12 for '12.0'"),
+        (["12.00", "7.00"], False, "12 for '12.00'"),
+        (["12.0", "7.0"], False, ""),
         (["+12.000", "7.000", ""], False, "12 for '+12.000'"),
         (["7,25", "12,50"], True, "12.5 for '12,50'"),
         (["12.5", "7.0"], False, ""),
