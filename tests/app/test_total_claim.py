@@ -132,6 +132,19 @@ def test_the_same_rows_under_another_name_are_of_the_same_people(salts: tuple[st
     )
 
 
+def test_two_names_of_the_same_rows_are_one_sentence_and_those_of_other_rows_are_two() -> None:
+    for second, said in (
+        ("1", "the 2 releases of a and b, which share rows, together cost ε = 3 under replacing one row."),
+        (
+            "2",
+            "the one release of a costs ε = 1 under replacing one row; the one release of b costs ε = 2 under replacing one "
+            "row; where these are of the same people, they add up, too.",
+        ),
+    ):
+        found: Any = [release(claim(1.0), "a", "1" * 32), release(claim(2.0), "b", second * 32)]
+        assert total_claim(found).endswith(f"published: {said}")
+
+
 @pytest.mark.parametrize("many", [2, 9, 10, 11, 19, 20, 21, 49, 50, 51, 99, 100, 101, 1_000])
 def test_all_of_them_are_added_up_however_many_there_are(many: int) -> None:
     assert (
