@@ -65,15 +65,16 @@ def test_what_cannot_be_shown() -> None:
         html_report("t", [Section("s", PUBLIC, [3])])
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0])
 @pytest.mark.parametrize("name", ["contingency", "dp_gan", "mwem", "noisy_reweighting"])
-def test_the_table_of_the_budget_is_the_whole_budget(name: str) -> None:
+def test_the_table_of_the_budget_is_the_whole_budget(name: str, epsilon: float) -> None:
     domain = Domain.of(
         [
             Attribute("x", "numeric", lower=0, upper=99, unit=1, bins=4, public=True),
             Attribute("y", "truth", (0, 1), public=True),
         ]
     )
-    mechanism = config_class(name)().calibrate(PrivacySpec(1.0, 1e-5), domain, n=2_000)
+    mechanism = config_class(name)().calibrate(PrivacySpec(epsilon, 1e-5), domain, n=2_000)
     settings = mechanism.calibrated() | {"requested": asdict(mechanism.spec)}
     table = budget_parts(settings)[1]
     shares = [float(share.split("\N{NO-BREAK SPACE}")[0]) for share in table["share of the budget"]]

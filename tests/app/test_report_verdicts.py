@@ -67,6 +67,21 @@ def test_noisy_reweighting_is_judged_by_its_rows_degree_and_noise():
     assert "Gaussian" in words
 
 
+@pytest.mark.parametrize(
+    ("neighbouring", "words"), [("replace_one", "replacing one of n rows"), ("add_remove", "adding or removing a row")]
+)
+def test_each_release_is_judged_for_the_neighbours_that_it_was_asked_for(neighbouring, words):
+    for config in (
+        dpsyn.NoisyReweighting(degree=1, rows=50),
+        dpsyn.PrivateSampling(degree=1, floor=0.2, ceiling=3.0, rows=2),
+        dpsyn.DPCDA(target="dysp", order_of_mixture=8, rows=60, class_sizes=100),
+    ):
+        verdict, said = release_verdict(made(config, dpsyn.PrivacySpec(6.0, 1e-5, neighbouring)), asia())
+        assert words in said
+        if config.name == "noisy_reweighting":
+            assert [c.holds for c in verdict.conditions if c.key == "public_n"] == [False] * (neighbouring == "add_remove")
+
+
 def test_dp_cda_is_judged_by_its_order_of_mixture_and_rows_per_class():
     config = dpsyn.DPCDA(target="dysp", order_of_mixture=8, rows=60, class_sizes=100)
     verdict, words = release_verdict(made(config, SPEC), asia())
@@ -135,7 +150,7 @@ def test_the_report_says_that_no_privacy_holds_on_a_domain_nobody_confirmed():
         assert waits not in report_bytes(asia(), releases and [made(found.config, SPEC)], None, []).decode()
 
 
-@pytest.mark.parametrize("number", [600, 601])
+@pytest.mark.parametrize("number", [599, 600, 601])
 def test_rows_split_anew_since_are_said_and_not_judged(number):
     found = made(dpsyn.NoisyReweighting(rows=50), SPEC)
     moved = replace(found, release=replace(found.release, settings={**found.release.settings, "n": number}))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsyn.kit.trade_off import draw_trade_off
-from dpsyn.privacy.audit import audit
+from dpsyn.privacy.audit import audit, claimed_trade_off
 
 
 def _gaussian(at: float, sigma: float):
@@ -26,3 +26,14 @@ def test_every_audit_has_its_curve_and_band_above_what_the_claim_forbids() -> No
     assert worst["halved"] < 0 <= worst["sound"]
     assert forbidden["y"].iloc[0] == pytest.approx(1)
     chart.to_dict()
+
+
+def test_grey_is_what_all_claims_of_an_accounting_forbid_together() -> None:
+    profile = ((0.5, 0.1), (0.2, 0.3))
+    run = _gaussian(0, 3.0)
+    one = audit(run, run, generator=np.random.default_rng(1), runs=2_000, claim=1.0, profile=profile)
+    forbidden = draw_trade_off({"one": one}).layer[0].data
+    each = [claimed_trade_off([claim], forbidden["x"].to_numpy()) for claim in ((1.0, 0.0), *profile)]
+    assert forbidden["y"].to_numpy() == pytest.approx(np.max(each, axis=0))
+    for alone in each:
+        assert (forbidden["y"] > alone + 0.01).any()

@@ -296,8 +296,36 @@ def test_too_many_rows_say_what_would_fit() -> None:
     advice = str(caught.value).split("floor = ")[-1].replace(" and ceiling = ", " ").split()
     better = PrivateSampling(rows=3, floor=float(advice[0]), ceiling=float(advice[1]))
     assert better.calibrate(dpsyn.PrivacySpec(5.0), categories(2, 2), n=50).guarantee.epsilon <= 5.0
-    with pytest.raises(CalibrationError, match=r"No floor and ceiling allow 1 at ε = 1.*ln 3"):
+    with pytest.raises(
+        CalibrationError, match=r"No floor and ceiling allow 1 at ε = 1: a row costs more than ln 3 = 1\.099"
+    ):
         PrivateSampling().calibrate(dpsyn.PrivacySpec(1.0), categories(2, 2), n=50)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize(("epsilon", "rows"), [(1.8, 1), (2.0, 1), (5.0, 3)])
+def test_the_box_that_a_refusal_names_is_enough_beside_histograms_too(share: float, epsilon: float, rows: int) -> None:
+    number = dpsyn.Attribute("x", "numeric", lower=0, upper=100, bins=4, public=True)
+    domain = dpsyn.Domain.of([number, *categories(2).attributes])
+    config, spec = PrivateSampling(rows=rows, histogram_share=share), dpsyn.PrivacySpec(epsilon)
+    with pytest.raises(CalibrationError) as caught:
+        config.calibrate(spec, domain, n=1000)
+    found = re.search(r"floor = (\S+) and ceiling = (\S+) would allow", str(caught.value))
+    assert found is not None
+    floor, ceiling = map(float, found.groups())
+    assert replace(config, floor=floor, ceiling=ceiling).calibrate(spec, domain, n=1000).guarantee.epsilon <= epsilon
+
+
+def test_diagnostics_of_a_drawn_space_have_its_experimental_certificate() -> None:
+    table = table_of(np.random.default_rng(1).integers(0, 2, (20_000, 4)), categories(2, 2, 2, 2))
+    config = PrivateSampling(degree=1, rows=1, reduced_space_size=12, floor=0.2, ceiling=4.0)
+    mechanism = config.calibrate(LOOSE, table.domain, n=table.n)
+    assert mechanism.calibrated()["experimental_stability_epsilon"] is None
+    found = mechanism(np.random.default_rng(0), table).diagnostics
+    space = drawing.draw_space(mechanism.size, np.random.default_rng(0), None)
+    assert (space.codes == found["points"]).all()
+    assert found["experimental_stability_epsilon"] == mechanism.certificates(space)["stability"]
+    assert 0 < found["experimental_stability_epsilon"] < math.inf
 
 
 @pytest.mark.parametrize(
