@@ -171,7 +171,8 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
             raise
     private = "" if learn.domain.is_public else "; with values and ranges that were read off your rows: keep it to yourself"
     note(f"the results are in {folder}{private}")
-    return results, NOTHING if any(result.status == "crashed" for result in results) else DONE
+    ended = {result.status for result in results}
+    return results, NOTHING if "crashed" in ended or "done" not in ended else DONE
 
 
 def _table(plan: Plan, beside: Path) -> Table:
