@@ -95,7 +95,7 @@ def described(
         raise click.UsageError("--from is for rows that are read, not for a table that is counted in place")
     rows: Any = bytes_of(source) if source == STDIN else source
     found = read_code_book(bytes_of(book)).project(wanted)
-    domain, notes = found.domain(noted(rows, columns=list(found.columns)))
+    domain, notes = found.domain(noted(rows, columns=list(found.columns)) if found.columns else None)
     for said in notes:
         remark(said)
     return domain, noted(rows, domain=domain)

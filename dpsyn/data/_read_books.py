@@ -46,6 +46,7 @@ _SHORT = {
 _BOUNDS, _VALUES = (*tuple(_SHORT.values())[:4], "in_range"), ("isin", "equal_to")
 _CHECKS = (*_BOUNDS, *_VALUES, "not_equal_to", "notin", "unique_values_eq")
 _CHECKS += ("str_matches", "str_contains", "str_startswith", "str_endswith", "str_length")
+_FLAGS = ("nullable", "required", "regex")
 _OF_CHECKS = ("options", "raise_warning", "ignore_na")
 _IDENTIFIER = "it names the rows or the people in them, and nothing can be learned from that"
 
@@ -84,7 +85,7 @@ def of_sdv(found: Mapping[str, Any]) -> Described:
         raise DataError(f"the metadata must be of one table, and has {names}: keep one")
     (table,) = tables.values()
     columns = _named(_named(table, "a table of the metadata").get("columns"), "the columns of the metadata")
-    keys = [table.get("primary_key"), *_list(table.get("alternate_keys"))]
+    keys = [table.get("primary_key"), *_list(table.get("alternate_keys"), "alternate_keys")]
     single = {part for key in keys for part in (key if isinstance(key, list) else [key]) if isinstance(part, str)}
     told, left_out = {}, {}
     for name, column in columns.items():
@@ -135,7 +136,7 @@ def of_json_schema(found: Mapping[str, Any]) -> Described:
     lists = [row["items"] for row in rows if isinstance(row.get("items"), Mapping)]
     if lists and not any("properties" in row for row in rows):
         rows = [*rows, *(row for items in lists for row in _rows(items, root))]
-    required = {name: None for row in rows for name in _list(row.get("required")) if isinstance(name, str)}
+    required = {name: None for row in rows for name in _list(row.get("required"), "required") if isinstance(name, str)}
     columns: dict[str, list[Mapping[str, Any] | Said]] = {}
     for row in rows:
         for name, column in _named(row.get("properties", {}), "the properties of the schema").items():
@@ -162,7 +163,7 @@ def _rows(node: Mapping[str, Any], root: _Document, levels: int = _LEVELS) -> It
     if levels == 0:
         raise DataError("the schema refers to itself")
     referred = [_referred(node["$ref"], root)] if "$ref" in node else []
-    for part in (*referred, *(_node(part, "a part of the schema") for part in _list(node.get("allOf")))):
+    for part in (*referred, *(_node(part, "a part of the schema") for part in _list(node.get("allOf"), "allOf"))):
         yield from _rows(part, root, levels - 1)
     yield node
 
@@ -192,10 +193,10 @@ def _parts(node: Mapping[str, Any], root: _Document, name: str, levels: int = _L
         elif word == "$ref":
             yield from _parts(_referred(value, root), root, name, levels - 1)
         elif word == "allOf":
-            for part in _list(value):
+            for part in _list(value, f"allOf of property {name!r}"):
                 yield from _parts(_node(part, f"property {name!r}"), root, name, levels - 1)
         elif word in ("anyOf", "oneOf"):
-            parts = [_node(part, f"property {name!r}") for part in _list(value)]
+            parts = [_node(part, f"property {name!r}") for part in _list(value, f"{word} of property {name!r}")]
             yield from _one_of(parts, root, name, levels - 1, once=word == "oneOf")
         else:
             plain[word] = value
@@ -218,7 +219,7 @@ def _one_of(
     elif len(told) == 1 and not silent:
         yield Said(missing=missing)
         for each in told[0][0]:
-            yield each if isinstance(each, Said) or not missing else _or_null(each)
+            yield each if isinstance(each, Said) or not missing else _or_null(each, name)
     elif not silent and all(said.categories is not None for _, said in told):
         lists = [{_key(value): value for value in said.categories or ()} for _, said in told]
         root.look(*lists)
@@ -240,7 +241,7 @@ def _of_plain(nodes: Sequence[Mapping[str, Any]], name: str, *, guess: bool) -> 
     types = [kinds for kinds in map(_kinds, nodes) if kinds is not None]
     others = [set(map(_key, kinds)) for kinds in types[1:]]
     allowed = [kind for kind in types[0] if all(_key(kind) in kinds for kinds in others)] if types else []
-    lists = [values for values in map(_values, nodes) if values is not None]
+    lists = [values for values in (_values(node, name) for node in nodes) if values is not None]
     if lists:
         return _of_values(lists, allowed if types else None, [word for node in nodes for word in node])
     missing = "null" in allowed if types else None
@@ -297,20 +298,20 @@ def _kinds(node: Mapping[str, Any]) -> list[Any] | None:
     """The types of a node, whole numbers among them where numbers are; None where it says none."""
     if "type" not in node:
         return None
-    kinds = _list(node["type"]) if isinstance(node["type"], list) else [node["type"]]
+    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
     return [*kinds, "integer"] if "number" in kinds else kinds
 
 
-def _values(node: Mapping[str, Any]) -> list[Any] | None:
+def _values(node: Mapping[str, Any], name: str) -> list[Any] | None:
     """The values that a node lists; None where it lists none."""
     if "const" in node:
         return [node["const"]]
-    return None if node.get("enum") is None else _list(node["enum"])
+    return None if node.get("enum") is None else _list(node["enum"], f"enum of property {name!r}")
 
 
-def _or_null(node: Mapping[str, Any]) -> Mapping[str, Any]:
+def _or_null(node: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A node without parts that may be null, too."""
-    kinds, values = _kinds(node), _values(node)
+    kinds, values = _kinds(node), _values(node, name)
     found = {word: value for word, value in node.items() if word != "const"}
     found |= {} if kinds is None else {"type": [*kinds, "null"]}
     return found | ({} if values is None else {"enum": [*values, None]})
@@ -355,18 +356,18 @@ def of_pandera(found: Mapping[str, Any]) -> Described:
     told, left_out = {}, {}
     for name, described in _named(found.get("columns"), "the columns of the pandera schema").items():
         column = _named(described, f"column {quoted(name)}")
-        if column.get("regex"):
+        missing, _, regex = (_flag(column.get(word), f"{word} of column {quoted(name)}") for word in _FLAGS)
+        if regex:
             left_out[name] = "it stands for all columns whose names fit a pattern: describe each of them"
             continue
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
-        own = _tests(column.get("checks"))
+        own = _tests(column.get("checks"), name)
         # Since 0.30 they stand beside the other fields.
         beside = {word: value for word, value in column.items() if _SHORT.get(word, word) in _CHECKS and value is not None}
-        tests = [*_tests(beside), *own]
+        tests = [*_tests(beside, name), *own]
         low = _ends(tests, "greater_than_or_equal_to", "greater_than", "min", name)
         high = _ends(tests, "less_than_or_equal_to", "less_than", "max", name)
         lists = [value if isinstance(value, list) else [value] for test, value in tests if test in _VALUES]
-        missing = bool(column.get("nullable"))
         if lists:
             told[name] = replace(_of_values(lists, None, ()), missing=missing)
         elif held.startswith("bool"):
@@ -406,13 +407,12 @@ def _ends(tests: Sequence[tuple[str, Any]], included: str, excluded: str, end: s
     return [(value, out) for value, out in found if value is not None]
 
 
-def _tests(checks: Any) -> list[tuple[str, Any]]:
+def _tests(checks: Any, column: str) -> list[tuple[str, Any]]:
     """Checks by name, each with its value, or with the mapping of its values where it has several; one that warns only has a
     name of its own."""
     many = checks if isinstance(checks, list) else []
-    named = [
-        (_named(c.get("options"), "the options of a check").get("check_name"), c) for c in many if isinstance(c, Mapping)
-    ]
+    what = f"the options of a check of column {quoted(column)}"
+    named = [(_named(c.get("options"), what).get("check_name"), c) for c in many if isinstance(c, Mapping)]
     named += checks.items() if isinstance(checks, Mapping) else ()
     found = []
     for called, test in named:
@@ -433,11 +433,17 @@ def _named(found: Any, what: str) -> Mapping[str, Any]:
     return found
 
 
-def _list(found: Any) -> list[Any]:
+def _flag(found: Any, what: str) -> bool:
+    if not isinstance(found, bool | None):
+        raise DataError(f"{what} must be true or false, not {shown(found)}")
+    return bool(found)
+
+
+def _list(found: Any, what: str) -> list[Any]:
     if found is None:
         return []
     if not isinstance(found, list):
-        raise DataError(f"a list is needed, not {shown(found)}")
+        raise DataError(f"{what} must be a list, not {shown(found)}")
     return found
 
 

@@ -83,7 +83,8 @@ class CodeBook:
         notes = [f"Column {quoted(name)} was left out: {why}." for name, why in self.left_out.items()]
         notes += self.notes
         if not self.columns:
-            raise DomainError("the description leaves no column to make")
+            first = next((f"; {quoted(name)} was left out: {why}" for name, why in self.left_out.items()), "")
+            raise DomainError(f"the description leaves no column to make{first}")
         read = None if rows is None else _read_off(rows, self.columns)
         attributes, taken = [], []
         for name, said in self.columns.items():

@@ -119,6 +119,10 @@ def test_a_code_book_of_another_tool_becomes_a_schema_and_back(here: Path) -> No
     assert read_schema(run("schema", "rows.json", "--confirmed").stdout) == domain.confirmed()
     one = read_schema(run("schema", "leute.csv", "--from", "rows.json", "--columns", columns[0]).stdout)
     assert one.names == columns[:1]
+    nothing = json.dumps({"columns": {columns[0]: {"dtype": "int64"}}})  # pandera without its schema_type
+    (here / "nothing.json").write_text(nothing, encoding="utf-8")
+    said = run("schema", "leute.csv", "--from", "nothing.json", code=terminal.INPUT).stderr
+    assert f"the description leaves no column to make; '{columns[0]}' was left out: its sdtype is None" in said
     assert "--from is for a table" in run("schema", "rows.json", "--from", "sdv.json", code=terminal.USAGE).stderr
     assert "give the rows" in run("schema", "sdv.json", code=terminal.INPUT).stderr
     told = {"raucht": {"enum": ["ja", "nein"]}, "Größe": {"type": "integer"}}

@@ -892,3 +892,49 @@ def test_multiples_are_of_what_the_type_has_too(
     (said,) = read_code_book({"type": "object", "properties": {"x": node}, "required": ["x"]}).columns.values()
     assert (said.lower, said.upper, said.unit) == (lower, upper, unit)
     assert said.notes == (("0 and 10 themselves are allowed here: give a unit",) if unit is None else ())
+
+
+WHOLE_AGE = {
+    "schema_type": "dataframe",
+    "columns": {"age": {"dtype": "int64", "nullable": False, "checks": {"isin": [1, 2]}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("of_age", "said"),
+    [
+        ({"nullable": "false"}, "nullable of column 'age' must be true or false, not 'false'"),
+        ({"nullable": 1}, "nullable of column 'age' must be true or false, not 1"),
+        ({"required": "x"}, "required of column 'age' must be true or false, not 'x'"),
+        ({"regex": 0}, "regex of column 'age' must be true or false, not 0"),
+        ({"checks": [{}]}, "the options of a check of column 'age' must be an object with names, not None"),
+    ],
+)
+def test_what_is_wrong_in_pandera_is_named_with_its_column(of_age: dict[str, Any], said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_code_book(WHOLE_AGE | {"columns": {"age": WHOLE_AGE["columns"]["age"] | of_age}})  # type: ignore[index]
+    assert str(caught.value) == said
+    assert (
+        read_code_book(WHOLE_AGE | {"columns": {"age": {"dtype": "int64", "nullable": None}}}).columns["age"].missing
+        is False
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"properties": {"ward": {"enum": "x"}}}, "enum of property 'ward' must be a list, not 'x'"),
+        ({"properties": {"ward": {"allOf": "x"}}}, "allOf of property 'ward' must be a list, not 'x'"),
+        ({"properties": {"ward": {"oneOf": 1}}}, "oneOf of property 'ward' must be a list, not 1"),
+        (
+            {"properties": {"ward": {"anyOf": [{"type": "null"}, {"enum": {}}]}}},
+            "enum of property 'ward' must be a list, not {}",
+        ),
+        ({"required": "ward"}, "required must be a list, not 'ward'"),
+        ({"allOf": "x"}, "allOf must be a list, not 'x'"),
+    ],
+)
+def test_what_is_no_list_in_json_schema_is_named_with_its_property(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_code_book({"properties": {"ward": {"enum": ["a", "b"]}}} | changes)
+    assert str(caught.value) == said
