@@ -14,9 +14,9 @@ from dpsyn.app.lab import workspace
 from dpsyn.app.lab.releases import _columns, _OtherData, _target, _what_differs
 from dpsyn.data.source import DataSource
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease, archive_text, read_archive
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
+from dpsyn.privacy.spec import FROM_A_FILE
 from tests.evaluation.experiments.fakes import result_of
 
 PEOPLE = dpsyn.read_table(pd.DataFrame({"smokes": ["no", "yes"] * 20, "age": range(40)}), name="people")

@@ -15,11 +15,10 @@ from dpsyn import escape
 from dpsyn.app.lab import releases
 from dpsyn.app.state import _release_of
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Release
-from dpsyn.privacy.spec import Status
+from dpsyn.privacy.spec import FROM_A_FILE, Status
 
 EPSILON, DELTA = 1.00041, 1.0041e-5
 """Numbers that would be less than they are if they were rounded as usual, to 1 or 1.004."""

@@ -17,12 +17,11 @@ import pytest
 import dpsyn
 from dpsyn.domain import NOT_YET_TRUE
 from dpsyn.errors import DataError, DpsynError, ParameterError, shown
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.mechanisms import records
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.records import verify
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
-from dpsyn.privacy.spec import Guarantee, Status
+from dpsyn.privacy.spec import FROM_A_FILE, Guarantee, Status
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
 SMALLER = (1 - 1e-6, 0.9, 0.01)

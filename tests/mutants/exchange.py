@@ -37,7 +37,9 @@ def _function(module: Any, qualname: str) -> FunctionType:
     found = vars(owner)[last]
     # A decorated function is one itself, with another code, and so is what a command calls.
     while hasattr(found, "__wrapped__") or not isinstance(found, FunctionType):
-        found = next(getattr(found, at) for at in ("__wrapped__", "fget", "func", "__func__", "callback") if hasattr(found, at))
+        found = next(
+            getattr(found, at) for at in ("__wrapped__", "fget", "func", "__func__", "callback") if hasattr(found, at)
+        )
     return found
 
 

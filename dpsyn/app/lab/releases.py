@@ -18,7 +18,7 @@ from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError
 from dpsyn.evaluation.baseline import DEGREES
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
+from dpsyn.evaluation.experiments.archive import now
 from dpsyn.evaluation.experiments.marks import is_of
 from dpsyn.evaluation.experiments.results import MOST_MEASURES, checked_lines
 from dpsyn.evaluation.experiments.script import releases_script
@@ -28,7 +28,7 @@ from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import title
 from dpsyn.notation import counted, percent, readable
-from dpsyn.privacy.spec import Guarantee, delta_up, rounded_up
+from dpsyn.privacy.spec import FROM_A_FILE, Guarantee, delta_up, rounded_up
 
 _LONGEST = 100
 _FIRST = ("Name", "ε", "δ", "Status")

@@ -15,10 +15,11 @@ from dpsyn.app import state
 from dpsyn.app.state import Kept
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE, Archive
+from dpsyn.evaluation.experiments.archive import Archive
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.local import is_local
 from dpsyn.notation import counted
+from dpsyn.privacy.spec import FROM_A_FILE
 
 _SHOWN = 5
 _IMPORT = "import_box"

@@ -26,12 +26,11 @@ from dpsyn.evaluation.experiments.results import CellResult, Results, checked_li
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.base import Config, Release
 from dpsyn.mechanisms.records import Recalibrated, Record, plain_config, recalibrated
-from dpsyn.privacy.spec import Guarantee
+from dpsyn.privacy.spec import FROM_A_FILE, Guarantee
 from dpsyn.schema import Damaged, checked, read_json
 
 T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
-FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
 _MOST_NAMED = 50
 """Wrong entries of a list that are named; the others are counted."""
 _LONGEST_NAME = 1_000

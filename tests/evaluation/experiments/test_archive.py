@@ -19,12 +19,12 @@ from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Archive, Experiment, Grid, MadeRelease, Workspace
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE, archive_text, read_archive
+from dpsyn.evaluation.experiments.archive import archive_text, read_archive
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.results import CellResult, Status
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import FROM_A_FILE, Guarantee, PrivacySpec
 from dpsyn.table import Table
 from tests.evaluation.experiments.fakes import result_of
 
