@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,8 @@ _MONTHS = (
 _OF_MONTH = tuple(map(str, range(1, 32)))
 PARTS = {"weekday": _WEEKDAYS, "month": _MONTHS, "day": _OF_MONTH}
 """Of a date, with their values in order."""
-_MONDAY = 4
-"""1970-01-05."""
+_MONDAY, _WEEK = 4, 7
+"""1970-01-05, and days."""
 _DAYS = np.array([29, 26, 29, 28, 29, 28, 29, 29, 28, 29, 28, 29])
 """Of a month, from which on a bin holds all of it: bins of a year may lack one or two."""
 
@@ -39,7 +39,7 @@ def calendar_codes(part: str, days: Floats) -> Codes:
     empty = np.isnan(days)
     whole = np.where(empty, 0, days).astype(np.int64)
     if part == "weekday":
-        codes = (whole - _MONDAY) % 7
+        codes = (whole - _MONDAY) % _WEEK
     else:
         months = whole.astype("datetime64[D]").astype("datetime64[M]")
         codes = months.astype(np.int64) % 12 if part == "month" else whole - months.astype("datetime64[D]").astype(np.int64)
@@ -91,6 +91,12 @@ def without_calendar(domain: Domain) -> Domain:
     return Domain.of(replace(attribute, keep=()) for attribute in domain.attributes)
 
 
+@lru_cache(maxsize=2 * len(PARTS))
+def _between(part: str, first: int, last: int) -> Codes:
+    """Codes of all days of a range: those of one bin are asked for again and again."""
+    return calendar_codes(part, np.arange(first, last, dtype=np.float64))
+
+
 def agreeing(
     low: Floats, high: Floats, rows: Floats, wanted: Mapping[str, int], ends: tuple[float, float]
 ) -> tuple[Floats, Floats, Floats]:
@@ -115,22 +121,26 @@ def agreeing(
     """
     weekday, month, day = (wanted.get(part, len(values)) for part, values in PARTS.items())
     every = inside = np.arange(low[0], high[-1])
-    part = 0.0
+    part, first, last = 0.0, int(low[0]) - _WEEK, int(high[-1]) + _WEEK
+
+    def of(part: str, days: Floats) -> Codes:
+        return _between(part, first, last)[days.astype(np.int64) - first]
+
     if month < len(_MONTHS):
-        part = min(1.0, np.count_nonzero(calendar_codes("month", inside) == month) / _DAYS[month])
+        part = min(1.0, np.count_nonzero(of("month", inside) == month) / _DAYS[month])
     if weekday < len(_WEEKDAYS):
-        days = np.arange(max(low[0] - 7, ends[0]), min(high[-1] + 7, ends[1]))
-        days = days[calendar_codes("weekday", days) == weekday]
+        days = np.arange(max(low[0] - _WEEK, ends[0]), min(high[-1] + _WEEK, ends[1]))
+        days = days[of("weekday", days) == weekday]
         far = np.maximum(low[0] - days, days - high[-1] + 1).clip(0)
         inside = days[far == 0] if (far == 0).any() else days[[far.argmin()]] if len(days) else inside
-    if (of_month := calendar_codes("day", inside) == day).any():
+    if (of_month := of("day", inside) == day).any():
         inside = inside[of_month]
     if inside is every and not part:
         return low, high, rows
     at = np.searchsorted(low, inside, side="right").clip(1) - 1
     weights = (rows / (high - low))[at]
     weights = weights if weights.sum() > 0 else np.ones(len(inside))
-    if part and (right := calendar_codes("month", inside) == month).any():
+    if part and (right := of("month", inside) == month).any():
         there = weights * right
         there = there if there.sum() > 0 else right.astype(np.float64)
         weights = (1 - part) * weights + part * weights.sum() * there / there.sum()

@@ -75,7 +75,10 @@ def orders(table: Table, rows: Table) -> tuple[Order, ...]:
 
 def _of_kind(kind: str, table: Table, rows: Table) -> list[Order]:
     columns = [attribute for attribute in table.domain.attributes if attribute.kind == kind][:MOST_ORDERED]
-    real, other = ([a.taken(a.numbers(side.different(a.name))) for a in columns] for side in (table, rows))
+    # Of the real rows what is written: values that are taken for their nearer bound, or for one multiple, have no order.
+    cells = [(a, table.different(a.name)) for a in columns]
+    real = [np.where(a.outside(column), np.nan, a.numbers(column)) for a, column in cells]
+    other = [a.taken(a.numbers(rows.different(a.name))) for a in columns]
     laws = [np.sort(values[~np.isnan(values)]) for values in real]
     found = []
     for i, j in permutations(range(len(columns)), 2):

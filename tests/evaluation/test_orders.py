@@ -147,6 +147,18 @@ def test_cells_are_compared_as_mechanisms_take_them():
     assert orders(real, made)[0].broken == units < (low + 0.4 > low.round() - 0.4).sum()
 
 
+def test_real_cells_beyond_the_bounds_or_between_two_multiples_are_compared_as_they_are_or_not_at_all():
+    """150 and 120 are both taken for 100, and 10.4 and 10.3 for 10: neither is an order."""
+    random = np.random.default_rng(0)
+    a = random.integers(0, 60, 300)
+    b, first = a + random.integers(0, 40, 300), np.arange(300) < 30
+    beyond = {"a": np.where(first, 150.0, a), "b": np.where(first, 120.0, b)}
+    (order,) = [found for found in orders(numbers(beyond, 1.0), numbers(beyond, 1.0)) if found.first == "a"]
+    assert order.real_rows == 270
+    between = {"a": np.append(a, 10.4), "b": np.append(b, 10.3)}
+    assert [found.first for found in orders(numbers(between, 1.0), numbers(between, 1.0))] == []
+
+
 def test_equal_columns_have_an_order_both_ways_and_dates_none_with_numbers():
     same = np.linspace(0, 90, 150)
     table = numbers({"a": same, "b": same})
