@@ -335,7 +335,8 @@ def _numbers(report: Report) -> Finding | None:
         said = "The column of numbers keeps its" if count == 1 else f"{every} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
         torn = _values_off(told) + _totals_off([each for each in told if each.total_off(fresh.get(each.column))])
-        torn += _ending_off({each.column: each.ending_off(fresh.get(each.column)) for each in told})
+        ending = next(filter(None, (each.ending_off(fresh.get(each.column)) for each in told)), "")
+        torn += f" {ending}." if ending else ""
         grade: Grade = "with care" if torn or off else "no fault seen"
         said += f"{', more than chance' * off}; chance alone moves it by up to {percent(worst.chance)}"
         return Finding("numbers", grade, figure, f"{said}.{few}{torn}")
@@ -352,6 +353,8 @@ def _with_orders(report: Report, numbers: Finding | None) -> Finding | None:
     lost = lost_orders(report.release.orders, fresh, report.release.rows)
     if numbers is None or not lost:
         return numbers
+    if numbers.grade == "cannot be judged":  # too few rows for anything else
+        return replace(numbers, grade="with care", figure="an order is lost", sentence=lost)
     return replace(numbers, grade="poor" if numbers.grade == "poor" else "with care", sentence=f"{numbers.sentence} {lost}")
 
 
@@ -381,11 +384,6 @@ def _totals_off(columns: Sequence[ValueErrors]) -> str:
     most = max(columns, key=lambda column: abs(column.mean - column.real_mean) / max(abs(column.real_mean), 1e-300))
     made = f"{most.written(most.mean)}, and {most.written(most.real_mean)} of the real ones"
     return f" But the mean of {quoted(most.column)} is {made}: so are totals."
-
-
-def _ending_off(said: Mapping[str, str]) -> str:
-    """The first column whose last digits are off, in words."""
-    return next((f" But of {quoted(column)} {off}." for column, off in said.items() if off), "")
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:

@@ -17,6 +17,7 @@ from dpsyn.calendar import PARTS, calendar_codes
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.dates import day_text
 from dpsyn.domain import Attribute
+from dpsyn.errors import quoted
 from dpsyn.evaluation.distances import no_chance
 from dpsyn.notation import percent, short
 from dpsyn.table import Table
@@ -179,7 +180,10 @@ class ValueErrors:
 
     @property
     def _by_ending(self) -> tuple[_Share, ...]:
-        return tuple((name, f"values that end in {name} make", real, share) for name, real, share in self.endings)
+        return tuple(
+            (name, f"Values of {quoted(self.column)} that end in {name} make", real, share)
+            for name, real, share in self.endings
+        )
 
     def ending_off(self, fresh: ValueErrors | None = None) -> str:
         """Which last digits are far too rare or too frequent, in words; empty where none are."""
@@ -188,7 +192,7 @@ class ValueErrors:
     def _remedy(self, name: str) -> str:
         """How a weekday, month or day of the month would be kept, where it is not."""
         part = next((part for part, names in PARTS.items() if name in names and part not in self.keep), None)
-        return "" if part is None or not self.is_date else f" (the domain can keep {_PLURAL[part]})"
+        return "" if part is None or not self.is_date else f" (the domain can ask to keep {_PLURAL[part]})"
 
     def _share_off(self, shares: Sequence[_Share], fresh: Sequence[_Share]) -> list[str]:
         """That one of some shares is far off."""

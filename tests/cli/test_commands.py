@@ -1068,13 +1068,22 @@ mechanism = "independent"
     assert kept.grid == grid
 
 
-@pytest.mark.parametrize(("ended", "code"), [("crashed", terminal.NOTHING), ("refused", 0), ("failed", 0)])
+@pytest.mark.parametrize(
+    ("first", "ended", "code"),
+    [
+        ("done", "crashed", terminal.NOTHING),
+        ("failed", "crashed", terminal.NOTHING),
+        ("failed", "refused", terminal.NOTHING),
+        ("done", "refused", 0),
+        ("done", "failed", 0),
+    ],
+)
 def test_an_experiment_with_a_run_whose_process_died_ends_as_one_that_came_to_nothing(
-    here: Path, ended: Status, code: int, monkeypatch: pytest.MonkeyPatch
+    here: Path, first: Status, ended: Status, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run_grid(grid: Grid, *_: Any, **__: Any) -> Results:
         cells = list(grid.cells())
-        return Results([CellResult.of(cells[0], "failed"), CellResult.of(cells[1], ended)], grid)
+        return Results([CellResult.of(cells[0], first), CellResult.of(cells[1], ended)], grid)
 
     monkeypatch.setattr(experiment, "run_grid", run_grid)
     (here / "grid.toml").write_text(GRID.replace("repeats = 1", "repeats = 2"), encoding="utf-8")

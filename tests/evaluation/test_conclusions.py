@@ -612,7 +612,7 @@ def test_last_digits_that_are_lost_make_a_release_one_with_care() -> None:
     grade, said = card(made)["numbers"]
     assert grade == "with care"
     assert said.endswith(
-        f" But of 'y' values that end in .99 make up {percent(1.0, 3)} of the real values and {percent(0.02, 3)} of the "
+        f" Values of 'y' that end in .99 make up {percent(1.0, 3)} of the real values and {percent(0.02, 3)} of the "
         "synthetic ones."
     )
 

@@ -127,7 +127,7 @@ def test_the_picture_of_the_field(open_page):
     experiment.references["2-way error, mean"] = {"real data": 0.5, "better than guessing": 0.4}
     app.run()
     (said,) = [m.value for m in app.markdown if m.value.startswith("**2-way error")]
-    assert said.endswith("This judges nobody: real data are not clearly better than guessing.")
+    assert said.endswith("This tells no system from another: real data are not clearly better than guessing.")
     assert f"2-way error, mean: {said.partition(': ')[2]}" in experiment_section(experiment).parts
     app.selectbox(key="lab_measure_1").set_value("1-way error, mean").run()
     assert not app.exception

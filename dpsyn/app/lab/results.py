@@ -166,7 +166,7 @@ def _curves(
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
         "compared. Fresh real rows, with how many they are: a yardstick and no bound, since a curve can go below; how far "
         "more than were held out are off is estimated. Columns shuffled: the real rows with every column shuffled by "
-        "itself. Better than guessing: by four of its standard errors; where real data are not, a prediction judges nobody."
+        "itself. Better than guessing: by four of its standard errors."
     )
 
 

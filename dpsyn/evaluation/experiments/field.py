@@ -112,7 +112,7 @@ def frontier_in_words(
     """Which system is best where, in a sentence, and at which values of ``waiting`` (:func:`unfinished`) that is not known
     yet; then those that are not told apart from the best one: bars meet, or a run is single and errors differ by little."""
     if _judges_nobody(points, beside):
-        return "This judges nobody: real data are not clearly better than guessing."
+        return "This tells no system from another: real data are not clearly better than guessing."
     hull, symbol = frontier(points, waiting), axes()[vary].symbol
     open_at = f"{symbol} = {', '.join(short(value) for value in sorted(waiting))}"
     if not hull and waiting:

@@ -23,7 +23,7 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
 )
 from dpsyn.notation import counted, percent, readable, short
 from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, delta_up, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
 from dpsyn.statistics import DatasetStatistics
@@ -207,7 +207,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
     if "rho" in ledger[0]:
         how = "by the exact law of its loss" if settings["accounting"] == "exact" else "by zCDP"
         spent, total = "rho", math.fsum(entry["rho"] for entry in ledger)
-        whole = f"ρ = {short(total, 4)}: ({claim}, {readable(rounded_up(guarantee.delta, 3))}) {how}"
+        whole = f"ρ = {short(total, 4)}: ({claim}, {readable(delta_up(guarantee.delta))}) {how}"
     more = " and fine histograms" * any(entry["count"] == 0 for entry in ledger)
     numbers, parts = sum(entry["count"] for entry in ledger), counted(len(ledger), "part")
     subtitle = f"{numbers:,} noisy numbers{more} in {parts}; together {whole}."

@@ -286,6 +286,7 @@ class FloorWindow:
         accurate_from: smallest floor at which all conditions of Theorem 4.2 hold, or None.
         accurate_below: 1/4, below which the promised error is less than 1, or ``end`` where that is smaller.
         blocked_by: keys of the accuracy conditions that no floor makes true.
+        exactly: whether it is private by Theorem 4.1 there, which holds in exact arithmetic only.
     """
 
     end: float
@@ -293,6 +294,7 @@ class FloorWindow:
     accurate_from: float | None
     accurate_below: float
     blocked_by: tuple[str, ...]
+    exactly: bool = False
 
     @property
     def both(self) -> tuple[float, float] | None:
@@ -307,11 +309,12 @@ class FloorWindow:
         if self.end <= 0:
             return "No floor is valid: the ceiling has to be above 1."
         end, below = short(self.end, 4), short(self.accurate_below, 4)
+        how = f", {EXACTLY}," if self.exactly else ""
         if self.both is not None:
             low, high = (short(floor, 4) for floor in self.both)
-            return f"Private and accurate from floor = {low} to {high} (shaded green); valid below {end}."
+            return f"Private{how} and accurate from floor = {low} to {high} (shaded green); valid below {end}."
         are = "1 row is" if rows == 1 else f"{rows:,} rows are"
-        private = f"{are} private from floor = {short(self.private_from or 0.0, 4)} on"
+        private = f"{are} private{how} from floor = {short(self.private_from or 0.0, 4)} on"
         if self.private_from is None:
             private = f"No valid floor that uses the data makes {are.rsplit(' ', 1)[0]} private at ε = {short(epsilon)}"
         accurate = f"accuracy needs {short(self.accurate_from or 0.0, 4)} ≤ floor < {below}"
@@ -338,4 +341,5 @@ def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:
     accurate = None if blocked or lower >= min(end, 0.25) else lower
     if not blocked and accurate is None:
         blocked.append("promise")
-    return FloorWindow(end, private, accurate, min(0.25, end), tuple(blocked))
+    exactly = private is not None and replace(setting, floor=private).claims_theorem_4_1
+    return FloorWindow(end, private, accurate, min(0.25, end), tuple(blocked), exactly)

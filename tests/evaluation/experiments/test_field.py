@@ -328,7 +328,10 @@ def test_no_system_is_the_best_in_a_prediction_in_which_real_data_is_no_better_t
 ) -> None:
     grid = Grid({"A": config_class("mst")(), "B": config_class("aim")()}, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0))
     results = Results(RESULTS, grid, {ACCURACY: {"real data": real, "better than guessing": 0.9}})
-    nobody = "misclassification, logistic regression: This judges nobody: real data are not clearly better than guessing."
+    nobody = (
+        "misclassification, logistic regression: This tells no system from another: real data are not clearly better than "
+        "guessing."
+    )
     said = " ".join(repr(results).split())
     assert (nobody in said) != told
     assert ("misclassification, logistic regression: A at every ε." in said) == told

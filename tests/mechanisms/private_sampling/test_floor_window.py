@@ -78,6 +78,16 @@ def test_adult_has_none_and_the_reasons_are_named() -> None:
     assert "max_frequency" in window.blocked_by
 
 
+def test_where_theorem_4_1_alone_makes_it_private_it_says_in_exact_arithmetic() -> None:
+    """Ten rows cost far less by the theorem on 10⁹ records than by the ratio; one row at ε = 3 is private by the ratio."""
+    whole = {"degree": 1, "whole_domain": True, "reduced_space_size": 16}
+    for n, rows, epsilon, exactly in ((10**9, 10, 1.0, True), (1000, 1, 3.0, False)):
+        window = floor_window(sampling_setting(replace(ideal_cube(4), n=n), PrivacySpec(epsilon), rows=rows, **whole))
+        assert window.exactly is exactly
+        assert window.private_from is not None
+        assert (" private, in exact arithmetic, from floor" in window.words(rows, epsilon)) is exactly
+
+
 def test_more_epsilon_widens_it() -> None:
     narrow = floor_window(sampling_setting(ADULT, PrivacySpec(2.0)))
     wide = floor_window(sampling_setting(ADULT, PrivacySpec(3.0)))

@@ -234,7 +234,7 @@ def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", po
     text = f"{setting.name}: {rows:,} asked for, {allowed} allowed at ε = {short(epsilon)}"
     return Lines(
         title="Most rows k that are private",
-        subtitle=f"By Theorem 4.1, {EXACTLY}: {fixed}, ε = {short(epsilon)}.",
+        subtitle=f"By Theorem 4.1, {EXACTLY}; {fixed}.",
         x_title=_BITS,
         y_title="number of rows k",
         hover=("line", "p", "number of rows k"),

@@ -45,7 +45,7 @@ def test_lines_are_the_bounds_of_the_verdict() -> None:
     assert at(info.lines, "ε = 10", 8) - at(info.lines, "ε = 1", 8) == pytest.approx(1)
     assert info.here[:2] == (8, pytest.approx(math.log10(7)))
     assert "7 asked for, 0.721 allowed" in info.here[2]
-    assert info.subtitle.startswith("By Theorem 4.1, in exact arithmetic: ")
+    assert info.subtitle.startswith("By Theorem 4.1, in exact arithmetic; ")
 
 
 def test_the_ideal_case_is_figure_1_of_the_paper() -> None:
