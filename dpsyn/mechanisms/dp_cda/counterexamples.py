@@ -23,7 +23,7 @@ from scipy.special import log_ndtr, logsumexp
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.privacy.mixing.exact import TOLERANCE, change_epsilon, checked_multiplier
 from dpsyn.privacy.mixing.pairs import Change, mixed_classes
-from dpsyn.privacy.spec import delta_up, rounded_down, rounded_up
+from dpsyn.privacy.spec import rounded_down, rounded_up
 
 REMARK_2_ORDERS = (8, 16, 32, 64, 512)
 _LARGEST_ATTACKED_CLASS = 10_000
@@ -129,7 +129,7 @@ def published_sigma(
 def _remedy(epsilon: float, limit: float, n: int) -> str:
     """What to do about ε ≤ ln(1/δ)/3; a larger δ only as long as it is below 1/n."""
     delta = math.exp(-(PUBLISHED_ORDERS[-1] - 1) * epsilon)
-    larger = f", or delta above {delta_up(delta)}" if n * delta < 1 else ""
+    larger = f", or delta above {rounded_up(delta, 3)}" if n * delta < 1 else ""
     return (
         f"Take epsilon above {rounded_up(limit, 4)}{larger}; or a variant that is not as published: exact accounting has no "
         "such limit"

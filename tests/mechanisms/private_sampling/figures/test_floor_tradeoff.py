@@ -36,7 +36,7 @@ def test_lines_are_the_ratio_and_four_times_the_floor() -> None:
 def test_a_window_is_shaded_and_said() -> None:
     info = floor_tradeoff_info(sampling_setting(ideal_cube(200), PrivacySpec(10.0), floor=0.1, rows=10**5))
     assert floor_window(sampling_setting(ideal_cube(200), PrivacySpec(10.0), floor=0.1, rows=10**5)).both is not None
-    assert "Private and accurate from floor = 0.0225" in info.subtitle
+    assert "Private, in exact arithmetic, and accurate from floor = 0.0225" in info.subtitle
     assert "private and accurate" in texts(info)
     none = floor_tradeoff_info(sampling_setting(ADULT, PrivacySpec(3.0)))
     assert "1 row is private from floor = 0.09957 on" in none.subtitle
