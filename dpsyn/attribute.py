@@ -364,13 +364,14 @@ class Attribute:  # noqa: PLW1641  # the hash is the dataclass's
             DomainError: as :meth:`numbers`.
         """
         numbers = self.numbers(column)
-        return numbers if self.unit is None else np.clip(units.counts(numbers, self.unit), *self._range)
+        return numbers if self.unit is None else self._nearest(numbers, self.unit)
 
     def taken(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """:meth:`numbers` as mechanisms take them: the nearest multiples of the unit between the bounds. NaN stays."""
-        if self.unit is None:
-            return numbers
-        return units.multiples(np.clip(units.counts(numbers, self.unit), *self._range), self.unit)
+        return numbers if self.unit is None else units.multiples(self._nearest(numbers, self.unit), self.unit)
+
+    def _nearest(self, numbers: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.float64]:
+        return np.clip(units.counts(numbers, unit), *self._range)
 
     def _column(self, column: pd.Series[Any]) -> pd.Series[Any]:
         """A column that somebody handed in, its categories as plain values."""

@@ -123,8 +123,8 @@ def agreeing(
     every = inside = np.arange(low[0], high[-1])
     part, first, last = 0.0, int(low[0]) - _WEEK, int(high[-1]) + _WEEK
 
-    def of(part: str, days: Floats) -> Codes:
-        return _between(part, first, last)[days.astype(np.int64) - first]
+    def of(what: str, days: Floats) -> Codes:
+        return _between(what, first, last)[days.astype(np.int64) - first]
 
     if month < len(_MONTHS):
         part = min(1.0, np.count_nonzero(of("month", inside) == month) / _DAYS[month])
