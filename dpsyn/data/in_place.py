@@ -284,15 +284,16 @@ def _inferred(
 ) -> Opened:
     """A table whose columns are what their different cells, and how many rows hold each, say that they are."""
     folds: dict[str, Fold] = {}
-    if not engine.ask(f"SELECT {COUNT} AS n FROM {ROWS}")["n"][0].as_py():
+    n = engine.ask(f"SELECT {COUNT} AS n FROM {ROWS}")["n"][0].as_py()
+    if not n:
         raise DataError(f"the table has {counted(len(wanted), 'column')} but no row")
 
     def column(name: str) -> infer.Column:
         check_no_zone(engine, name)
         listed_ = engine.categories(name)
         kind = TextFold if listed_ is None and is_text(engine.schema.field(name).type) else Fold
-        fold = folds[name] = kind(infer.MAX_CATEGORIES, lambda values: _different(engine, name, values))
-        for array, rows in _cells(engine, name):
+        fold = folds[name] = kind(infer.MAX_CATEGORIES, lambda values: _different(engine, name, n, values))
+        for array, rows in _cells(engine, name, n):
             of = array if listed_ is None else pa.DictionaryArray.from_arrays(pc.index_in(array, value_set=listed_), listed_)
             fold.add(of, rows)
         return fold.column(name)
@@ -314,17 +315,17 @@ def _inferred(
     return replace(table, notes=(*notes, *more, *kept.empty_rows())), dropped
 
 
-def _different(engine: Engine, name: str, values: Callable[[Any], Any]) -> int:
-    return count_rows(([values(array)] for array, _ in _cells(engine, name)), MEMORY_LIMIT).distinct
+def _different(engine: Engine, name: str, n: int, values: Callable[[Any], Any]) -> int:
+    return count_rows(([values(array)] for array, _ in _cells(engine, name, n)), MEMORY_LIMIT).distinct
 
 
-def _cells(engine: Engine, name: str) -> Iterator[tuple[pa.Array, np.ndarray | None]]:
-    """The different cells of a column and how many rows hold each; where there are very many, every cell for itself."""
+def _cells(engine: Engine, name: str, n: int) -> Iterator[tuple[pa.Array, np.ndarray | None]]:
+    """The different cells of a column and how many of ``n`` rows hold each; very many are handed over one by one."""
     # A type that lists its categories says all of them in its own words.
     cell = name_of(name) if pa.types.is_dictionary(engine.schema.field(name).type) else engine.cell(name)
     cells = f"SELECT {cell} AS cell FROM {ROWS}"
     some = f"SELECT DISTINCT cell FROM ({cells}) AS cells LIMIT {_MOST_GROUPED + 1}"
-    if engine.ask(f"SELECT {COUNT} AS n FROM ({some}) AS few")["n"][0].as_py() > _MOST_GROUPED:
+    if n > _MOST_GROUPED and engine.ask(f"SELECT {COUNT} AS n FROM ({some}) AS few")["n"][0].as_py() > _MOST_GROUPED:
         for batch in engine.batches(cells):
             yield batch.column(0), None
         return

@@ -305,6 +305,18 @@ def test_a_column_may_be_called_as_a_query_calls_its_own(name):
     assert in_place(table).statistics() == read.statistics()
 
 
+def test_a_query_reads_the_columns_that_it_names_whatever_they_are_called_and_texts_say(tmp_path):
+    names = ['say "x"', "it's", '"', "C", "''", "b"]
+    table = pa.table({name: [f"{name}{i // (j + 1)}" for i in range(9)] for j, name in enumerate(names)})
+    parquet.write_table(table, tmp_path / "q.parquet")
+    read = dpsyn.read_table(tmp_path / "q.parquet")
+    counted = dpsyn.read_table(tmp_path / "q.parquet", in_place=True, domain=read.domain)
+    assert_same_counts(counted, read)
+    texts = " || ".join(map(_sql.text, ('"C"', "'", '"say')))
+    asked = counted.engine.ask(f'SELECT * FROM {engines.ROWS} WHERE "b" || "it\'s" <> {texts}')
+    assert (asked.column_names, asked.num_rows) == (["it's", "b"], 9)
+
+
 def test_types_of_an_engine_of_its_own_are_refused():
     with pytest.raises(DataError, match="'x' has the type extension<arrow"):
         dpsyn.read_table(duckdb.sql("SELECT CAST(123 AS BIGNUM) AS x FROM range(9)"))
