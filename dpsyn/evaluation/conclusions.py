@@ -327,6 +327,9 @@ def _numbers(report: Report) -> Finding | None:
         chance = percent(min(1.0, max(errors.chance for errors in values)))
         said = f"So few rows say nothing of columns of numbers: chance alone moves them by up to {chance}."
         return Finding("numbers", "cannot be judged", "too few rows", said)
+    held = [errors for errors in told if errors.column not in ruined]
+    torn = _values_off(held) + _totals_off([each for each in held if each.total_off(fresh.get(each.column))])
+    torn += _endings_off({each.column: each.ending_off(fresh.get(each.column)) for each in held})
     if not ruined:
         worst = max(told, key=lambda errors: errors.kolmogorov_smirnov - errors.chance)
         off = worst.kolmogorov_smirnov > _SHAPE + worst.chance
@@ -334,16 +337,13 @@ def _numbers(report: Report) -> Finding | None:
         every = f"{kept} of {count}" if hidden else "Both" if kept == _TWO else f"All {kept}"
         said = "The column of numbers keeps its" if count == 1 else f"{every} columns of numbers keep their"
         said += f" shape{' roughly' * off}; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}"
-        torn = _values_off(told) + _totals_off([each for each in told if each.total_off(fresh.get(each.column))])
-        ending = next(filter(None, (each.ending_off(fresh.get(each.column)) for each in told)), "")
-        torn += f" {ending}." if ending else ""
         grade: Grade = "with care" if torn or off else "no fault seen"
         said += f"{', more than chance' * off}; chance alone moves it by up to {percent(worst.chance)}"
         return Finding("numbers", grade, figure, f"{said}.{few}{torn}")
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))
-    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
+    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}{torn}"
     return Finding("numbers", "poor" if not kept or 2 * len(ruined) > count else "with care", figure, said)
 
 
@@ -384,6 +384,16 @@ def _totals_off(columns: Sequence[ValueErrors]) -> str:
     most = max(columns, key=lambda column: abs(column.mean - column.real_mean) / max(abs(column.real_mean), 1e-300))
     made = f"{most.written(most.mean)}, and {most.written(most.real_mean)} of the real ones"
     return f" But the mean of {quoted(most.column)} is {made}: so are totals."
+
+
+def _endings_off(columns: Mapping[str, str]) -> str:
+    """What is said of the first column whose last digits are off, and the names of the others."""
+    off = {column: said for column, said in columns.items() if said}
+    if not off:
+        return ""
+    first, *others = off
+    too = f" Last digits of {listed(map(quoted, others), most=_NAMED)} are off, too." if others else ""
+    return f" {off[first]}.{too}"
 
 
 def yardsticks(report: Report) -> dict[str, dict[str, str]]:

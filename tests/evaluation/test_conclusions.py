@@ -613,8 +613,17 @@ def test_last_digits_that_are_lost_make_a_release_one_with_care() -> None:
     assert grade == "with care"
     assert said.endswith(
         f" Values of 'y' that end in .99 make up {percent(1.0, 3)} of the real values and {percent(0.02, 3)} of the "
-        "synthetic ones."
+        "synthetic ones. Last digits of 'z' are off, too."
     )
+
+
+def test_what_columns_lose_that_keep_their_shape_is_told_beside_ruined_ones_but_not_of_these() -> None:
+    off = replace(column("y", 0.01), endings=((".99", 1.0, 0.02),), off=((5.0, 5.0, 450, 0),))
+    ruined = replace(off, column="x", kolmogorov_smirnov=0.9)
+    said = card(report(0.01, values=(ruined, off, column("z", 0.02))))["numbers"][1]
+    assert said.startswith("1 of 3 columns of numbers came out far from the real ones: 'x'. ")
+    assert " But of 'y' 0 of 5,000 values are 5, 450 of 5,000 real ones. Values of 'y' that end in .99 make up" in said
+    assert "too" not in said
 
 
 def test_of_several_columns_that_lose_values_the_one_with_most_rows_is_told_and_the_others_are_named() -> None:
