@@ -323,7 +323,7 @@ def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
         if not matches(plain, COMMA_NUMBER).all():
             return None
         plain = pc.replace_substring(plain, ",", ".")
-        note = f"numbers are written with decimal commas{f', and {note}' * bool(note)}"
+        note = f"numbers are written with decimal commas, and synthetic ones get points{f'; {note}' * bool(note)}"
     try:
         return Parsed(plain.cast(pa.int64()).to_numpy(), note)
     except pa.ArrowInvalid:

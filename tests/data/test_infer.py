@@ -478,7 +478,7 @@ def test_texts_that_look_alike_are_told(other: str) -> None:
 def test_decimal_commas_are_told_under_a_given_domain() -> None:
     attribute = Attribute("x", "numeric", lower=0, upper=3, bins=3)
     column = fit_words(attribute, Words.of(pa.array(["1,5", "2"])), decimal_comma=True, locate=lambda row: row)
-    assert column.notes == ("Column 'x': numbers are written with decimal commas.",)
+    assert column.notes == ("Column 'x': numbers are written with decimal commas, and synthetic ones get points.",)
 
 
 @pytest.mark.parametrize("text", ["x;y\n1,0;a\n2,0;b\n3,0;a\n", "x;y\n1,5;a\n1,5;b\n", "x;y\n-2,50;a\n1e1;b\n1,;b\n"])
