@@ -27,7 +27,7 @@ from dpsyn.mechanisms.private_sampling.theorems import (
 )
 from dpsyn.notation import short
 from dpsyn.theory.conditions import Condition, Remedy
-from dpsyn.theory.logarithms import exp_of
+from dpsyn.theory.logarithms import Side, exp_of, format_log
 from dpsyn.theory.thresholds import monotone_root, whole
 
 Certificate = Literal["theorem_4_1", "bounded_ratio", "stability"]
@@ -308,19 +308,24 @@ class FloorWindow:
         """The window in a sentence, for so many rows at this ε."""
         if self.end <= 0:
             return "No floor is valid: the ceiling has to be above 1."
-        end, below = short(self.end, 4), short(self.accurate_below, 4)
+        end, below = _written(self.end, "at_most"), _written(self.accurate_below, "at_most")
         how = f", {EXACTLY}," if self.exactly else ""
         if self.both is not None:
-            low, high = (short(floor, 4) for floor in self.both)
-            return f"Private{how} and accurate from floor = {low} to {high} (shaded green); valid below {end}."
+            low = _written(self.both[0], "at_least")
+            return f"Private{how} and accurate from floor = {low} to {below} (shaded green); valid below {end}."
         are = "1 row is" if rows == 1 else f"{rows:,} rows are"
-        private = f"{are} private{how} from floor = {short(self.private_from or 0.0, 4)} on"
+        private = f"{are} private{how} from floor = {_written(self.private_from or 0.0, 'at_least')} on"
         if self.private_from is None:
             private = f"No valid floor that uses the data makes {are.rsplit(' ', 1)[0]} private at ε = {short(epsilon)}"
-        accurate = f"accuracy needs {short(self.accurate_from or 0.0, 4)} ≤ floor < {below}"
+        accurate = f"accuracy needs {_written(self.accurate_from or 0.0, 'at_least')} ≤ floor < {below}"
         if self.accurate_from is None:
             accurate = f"no floor makes it accurate, for lack of: {', '.join(SHORT_NAMES[key] for key in self.blocked_by)}"
         return f"{private}; {accurate}; valid below {end}."
+
+
+def _written(floor: float, side: Side) -> str:
+    """An end of a window of floor, rounded into the window."""
+    return "0" if floor <= 0 else format_log(math.log(floor), 4, side)
 
 
 def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:

@@ -1,6 +1,7 @@
 """The window in floor against the conditions themselves."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -86,6 +87,25 @@ def test_where_theorem_4_1_alone_makes_it_private_it_says_in_exact_arithmetic() 
         assert window.exactly is exactly
         assert window.private_from is not None
         assert (" private, in exact arithmetic, from floor" in window.words(rows, epsilon)) is exactly
+
+
+@pytest.mark.parametrize("epsilon", [2.5, 2.7, 3.0, 4.0, 5.5])
+def test_the_floor_that_is_written_is_private_too(epsilon: float) -> None:
+    """One row at ε = 3 needs 2·exp(-3) = 0.0995741: at 0.09957 it would cost 3.00004."""
+    setting = sampling_setting(replace(ideal_cube(8), n=2000), PrivacySpec(epsilon), rows=1)
+    found = re.search(r"private from floor = ([\d.]+) on", floor_window(setting).words(1, epsilon))
+    assert found is not None
+    assert 0 <= epsilon - math.log(2 / float(found[1])) < 0.001
+
+
+def test_the_window_that_is_written_lies_in_the_window() -> None:
+    for log_n in (200.0, 201.0, 203.0):
+        for ceiling in (1.12345678, 1.2, 1.3):
+            window = floor_window(replace(GOOD, log_n=log_n, ceiling=ceiling))
+            assert window.both is not None
+            low, high = map(float, re.search(r"floor = (\S+) to (\S+) \(", window.words(10**5, 10.0)).groups())
+            assert window.both[0] <= low * (1 + 1e-6)
+            assert high <= window.both[1] * (1 + 1e-6)
 
 
 def test_more_epsilon_widens_it() -> None:

@@ -39,7 +39,7 @@ def test_a_window_is_shaded_and_said() -> None:
     assert "Private, in exact arithmetic, and accurate from floor = 0.0225" in info.subtitle
     assert "private and accurate" in texts(info)
     none = floor_tradeoff_info(sampling_setting(ADULT, PrivacySpec(3.0)))
-    assert "1 row is private from floor = 0.09957 on" in none.subtitle
+    assert "1 row is private from floor = 0.09958 on" in none.subtitle
     assert "‖f‖∞" in none.subtitle
     assert {"private"} <= texts(none)
     assert "private and accurate" not in texts(none)
