@@ -192,7 +192,11 @@ class ValueErrors:
     def _remedy(self, name: str) -> str:
         """How a weekday, month or day of the month would be kept, where it is not."""
         part = next((part for part, names in PARTS.items() if name in names and part not in self.keep), None)
-        return "" if part is None or not self.is_date else f" (the domain can ask to keep {_PLURAL[part]})"
+        return (
+            ""
+            if part is None or not self.is_date
+            else f" (the domain can ask mechanisms on categories to keep {_PLURAL[part]})"
+        )
 
     def _share_off(self, shares: Sequence[_Share], fresh: Sequence[_Share]) -> list[str]:
         """That one of some shares is far off."""

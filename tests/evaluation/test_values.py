@@ -508,13 +508,13 @@ def test_weekdays_and_months_that_are_lost_are_told_of_dates():
     assert named["Monday"] == (0.2, pytest.approx(1 / 7))
     assert named["May"] == (pytest.approx(46 / 520), pytest.approx(62 / 728))
     said = f"Saturdays make up {percent(0.0, 3)} of the real values and {percent(1 / 7, 3)} of the synthetic ones"
-    assert errors.warning() == f"{said} (the domain can ask to keep weekdays)"
+    assert errors.warning() == f"{said} (the domain can ask mechanisms on categories to keep weekdays)"
     assert replace(errors, keep=("month", "weekday")).warning() == said
     assert errors.to_dict()["calendar"][6][0] == "Sunday"
     assert errors.warning(errors) == ""  # where fresh rows are off by as much
     errors = dates(TWO_YEARS, TWO_YEARS[TWO_YEARS.month % 4 == 0])
     assert "days in" in errors.warning()
-    assert errors.warning().endswith(" of the synthetic ones (the domain can ask to keep months)")
+    assert errors.warning().endswith(" of the synthetic ones (the domain can ask mechanisms on categories to keep months)")
     assert value_errors(*of(replace(DAY, keep=("month",)), TWO_YEARS.to_series(), TWO_YEARS.to_series()))[0].keep == (
         "month",
     )
@@ -541,7 +541,7 @@ def test_days_of_the_month_that_are_lost_are_told_of_dates(day, of):
     assert {name: both for name, *both in errors.calendar}[of] == pytest.approx(shares)
     here, there = (percent(share, 3) for share in shares)
     said = f"day {of} of the month makes up {here} of the real values and {there} of the synthetic ones"
-    assert errors.warning() == f"{said} (the domain can ask to keep days of the month)"
+    assert errors.warning() == f"{said} (the domain can ask mechanisms on categories to keep days of the month)"
     assert replace(errors, keep=("day",)).warning() == said
     assert dates(real, real).warning() == ""
 
