@@ -15,6 +15,7 @@ from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.mechanisms.records import config_to_dict
+from dpsyn.notation import counted
 from dpsyn.privacy.spec import Guarantee, Neighbouring, rounded_up
 from dpsyn.schema import checked
 
@@ -239,7 +240,7 @@ class Results(Shown, list[CellResult]):
         from dpsyn.evaluation.experiments.summary import refusals, summarise
 
         ended = Counter(result.status for result in self)
-        lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
+        lines = [f"{counted(len(self), 'run')}: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
         waiting, beside = unfinished(self.grid, self), field_references(self.references)
         for measure, points in field_panels(self).items():
             lines.append(f"{measure}: {frontier_in_words(points, self.grid.vary, waiting, beside.get(measure, {}))}")
