@@ -334,10 +334,8 @@ class Files(_DuckDB):
         return pa.array(found, pa.string())
 
     def _with(self, sql: str) -> str:
-        """A query together with the columns that it names, as to bind all of a wide file's for each query takes minutes."""
-        named = {name.replace('""', '"') for name in _NAMED.findall(sql)}
-        columns = ", ".join(name_of(name) for name in self._names if name in named) or "*"
         listed = ", ".join(map(text, self._paths))
+        columns = _named(sql, self._names)
         return f"WITH {ROWS} AS (SELECT {columns} FROM read_parquet([{listed}], hive_partitioning = false)) {sql}"
 
     @cached_property
@@ -351,6 +349,12 @@ class Files(_DuckDB):
     def _stream(self, sql: str) -> Iterator[pa.RecordBatch]:
         with self._live.cursor() as connection:
             yield from connection.sql(self._with(sql)).to_arrow_reader()
+
+
+def _named(sql: str, names: Iterable[str]) -> str:
+    """The columns that a query names, quoted; all where it names none. To bind all of a wide table for each takes long."""
+    found = {name.replace('""', '"') for name in _NAMED.findall(sql)}
+    return ", ".join(name_of(name) for name in names if name in found) or "*"
 
 
 def _pattern(path: str) -> str:
@@ -418,15 +422,15 @@ class Relation(_DuckDB):
     def __init__(self, relation: Any, title: str) -> None:
         self.title, self._relation = title, relation
         with self._listening():
-            names, kinds = relation.columns, relation.types
+            self._names, kinds = tuple(relation.columns), relation.types
         self.faults = {
             name: f"column {quoted(name)} has the type UHUGEINT, of which DuckDB hands on the largest numbers as others: "
             "cast it to VARCHAR in a query, or choose columns without it"
-            for name, kind in zip(names, kinds, strict=True)
+            for name, kind in zip(self._names, kinds, strict=True)
             if str(kind) == "UHUGEINT"
         }
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
-        _check_names(names, self.schema.names)
+        _check_names(self._names, self.schema.names)
         hashes = f"SELECT CAST(sum(hash({ROWS})) AS VARCHAR) AS hashes FROM {ROWS}"
         if self.ask(hashes) != self.ask(hashes):
             raise DataError(
@@ -445,10 +449,14 @@ class Relation(_DuckDB):
         return all(_IN_ORDER.issuperset(steps(plan)) for plan in json.loads(found))
 
     def _answer(self, sql: str) -> pa.Table:
-        return self._relation.query(ROWS, sql).to_arrow_table()
+        return self._asked(sql).to_arrow_table()
 
     def _stream(self, sql: str) -> Iterator[pa.RecordBatch]:
-        yield from self._relation.query(ROWS, sql).to_arrow_reader()
+        yield from self._asked(sql).to_arrow_reader()
+
+    def _asked(self, sql: str) -> Any:
+        columns = _named(sql, self._names)
+        return (self._relation if columns == "*" else self._relation.project(columns)).query(ROWS, sql)
 
 
 class Kept(_DuckDB):
