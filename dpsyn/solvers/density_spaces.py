@@ -134,6 +134,19 @@ class DenseFunctions(ListedSpace):
         return np.asarray((self._matrix * density) @ self._matrix.T - np.outer(mean, mean))
 
 
+class SparseFunctions(ListedSpace):
+    """Points given by the values of every function, most of them 0: shape (functions, m), sparse, in double precision."""
+
+    def __init__(self, matrix: sp.csr_array, base: Floats | None = None) -> None:
+        self._matrix = matrix
+        super().__init__([matrix.T.tocsr()], base, np.float64)
+
+    def covariance(self, density: DensityArray) -> Floats:
+        """See :class:`DenseFunctions`."""
+        mean = self._matrix @ density
+        return np.asarray((self._matrix.multiply(density) @ self._matrix.T).toarray() - np.outer(mean, mean))
+
+
 class WholeDomain:
     """Every point of a product domain, in lexicographic order; tables of one and two columns.
 
@@ -250,7 +263,7 @@ class Combined:
         return self._space.values(self._back @ potential)
 
 
-Space = PointTables | DenseFunctions | WholeDomain | Combined
+Space = PointTables | DenseFunctions | SparseFunctions | WholeDomain | Combined
 """Points with a base measure, and functions on them: densities from potentials, expectations from densities."""
 
 

@@ -35,6 +35,7 @@ from dpsyn.solvers.density_spaces import (
     DensityArray,
     PointTables,
     Space,
+    SparseFunctions,
     TableModel,
     checked_statistics,
 )
@@ -49,6 +50,8 @@ Renew = Callable[[Densities, Floats, DensityArray], Densities]
 """Of the space, all multipliers so far, and the density on the space."""
 
 MOST_STAGES = 14
+NEWTON_AT_MOST = 1200
+"""Functions of listed points; with more of them, or without a list, it is L-BFGS, which may end before it is there."""
 _FIRST_WEIGHT, _EVEN_FIRST_WEIGHT = 16.0, 4.0
 _USUAL = 8.0
 """Statistics of a group that are taken to be missed by as much as their noise, beside its own."""
@@ -70,9 +73,10 @@ _LEAST_EFFECTIVE = 0.1
 """Share of the points, at least, that a density rests on: of few it says too much of where there are none."""
 _FARTHER = 2.0
 _POINTS_FOR_THREADS = 20_000
-_NEWTON_AT_MOST = 700
-_NEWTON_STEPS = 60
+_NEWTON_STEPS = 300
 _SMALL_GAP = 1e-11
+_NOTHING_TO_GAIN = 0.05
+"""Of the misfit, which a duality gap of so many nats times 2·λ/F may still lower."""
 _GOES_ON = 0.85
 """How likely a stage is to be followed by another one, as far as progress is concerned."""
 _REFINING_ITERATIONS = 40
@@ -112,6 +116,11 @@ class MaxEntropyFit:
     weight: float
     space: Densities
     stages: tuple[Stage, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """``"optimal"`` where the gap leaves nothing to gain that the misfit would show, else ``"stopped early"``."""
+        return "optimal" if 2 * self.weight * self.gap <= _NOTHING_TO_GAIN * len(self.statistics) else "stopped early"
 
 
 def max_entropy_step(
@@ -157,7 +166,7 @@ def max_entropy_step(
         value = log_total - multipliers @ target + 0.5 * (moved * (multipliers - middle)).sum()
         return float(value), (space.expected(density) - target + moved) * scale
 
-    if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
+    if isinstance(space, DenseFunctions | SparseFunctions) and len(target) <= NEWTON_AT_MOST:
         multipliers = _newton(space, target, penalty, middle)
     else:
         options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance}
@@ -171,7 +180,7 @@ def max_entropy_step(
     return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, space)
 
 
-def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats) -> Floats:
+def _newton(space: DenseFunctions | SparseFunctions, target: Floats, penalty: Floats, middle: Floats) -> Floats:
     """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
     from scipy.linalg import cho_factor, cho_solve
 

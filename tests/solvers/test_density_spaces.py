@@ -10,7 +10,7 @@ import pytest
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily, cells_of
 from dpsyn.solvers import density_spaces, executors
 from dpsyn.solvers.contingency import all_codes
-from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, WholeDomain
+from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, SparseFunctions, WholeDomain
 
 SIZES = (2, 3, 1, 4)
 TABLES = [(0, 1), (3, 1), (2, 3), (0,), (1, 2), (3,)]
@@ -29,14 +29,17 @@ def test_the_halves_of_a_domain_give_what_listing_its_points_gives(monkeypatch, 
     dense = DenseFunctions(TableFamily(sizes, TABLES).matrix(points), weights)
     potential = random.normal(0, 1, TableFamily(sizes, TABLES).count)
     expected, log_total = dense.density(potential)
-    for space in (whole, listed):
+    sparse = SparseFunctions(TableFamily(sizes, TABLES).matrix(points), weights)
+    np.testing.assert_allclose(sparse.covariance(expected), dense.covariance(expected), atol=1e-12)
+    for space in (whole, listed, sparse):
         density, log = space.density(potential)
         np.testing.assert_allclose(density, expected, rtol=2e-5)
         assert log == pytest.approx(log_total, abs=1e-5)
         np.testing.assert_allclose(space.expected(density), dense.expected(expected), atol=1e-6)
         np.testing.assert_allclose(space.values(potential), dense.values(potential), atol=1e-5)
-    # In double precision the halves are exact to rounding.
-    np.testing.assert_allclose(whole.density(potential)[0], expected, rtol=1e-12)
+    # In double precision the halves are exact to rounding, and so are functions that are mostly 0.
+    for space in (whole, sparse):
+        np.testing.assert_allclose(space.density(potential)[0], expected, rtol=1e-12)
     assert expected.sum() == pytest.approx(1)
 
 

@@ -12,12 +12,20 @@ import numpy.typing as npt
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
-from dpsyn.mechanisms.noisy_reweighting.families import Cells, Family, Tables, cells_of
+from dpsyn.mechanisms.noisy_reweighting.families import Cells, Family, TableFamily, Tables, cells_of
 from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
 from dpsyn.solvers.contingency import cell_offsets
-from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, TableModel, WholeDomain
+from dpsyn.solvers.density_spaces import (
+    Combined,
+    DenseFunctions,
+    PointTables,
+    Space,
+    SparseFunctions,
+    TableModel,
+    WholeDomain,
+)
 from dpsyn.solvers.junction_tree import JunctionTree, model_cells
-from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy, refined_max_entropy
+from dpsyn.solvers.max_entropy import NEWTON_AT_MOST, MaxEntropyFit, max_entropy, refined_max_entropy
 from dpsyn.solvers.rounding import repaired_rows, systematic_rows
 
 if TYPE_CHECKING:
@@ -29,6 +37,8 @@ SpaceKind = Literal["whole", "uniform", "marginals", "tree", "public"]
 _SMALL_FAMILY = 400
 _SMALL_MATRIX = 4_000_000
 """Entries: where the matrix of all points is no larger, Newton's method in double precision takes the place of L-BFGS."""
+_SMALL_PRODUCT = 8_000_000
+"""Pairs of tables at all points: of so many the covariance of all cells takes about 50 ms."""
 _A_CLIQUE_CELL = 5
 """What a cell of a clique takes in a step of the fit, in look-ups of a point in a table."""
 _MOST_COLUMNS_IN_CLIQUES = 300
@@ -163,6 +173,9 @@ def _on_one_space(
             points = codes if codes is not None else _spaces.all_points(sizes)
             base = np.exp(sum(law[points[:, j]] for j, law in enumerate(log_base))) if weights is None else weights
             space = DenseFunctions(family.matrix(points), base)
+        elif plan.space == "whole" and isinstance(family, TableFamily) and _by_newton(family, over_cells.points):
+            points = codes if codes is not None else _spaces.all_points(sizes)
+            space = SparseFunctions(family.matrix(points), np.exp(sum(law[points[:, j]] for j, law in enumerate(log_base))))
         elif cells.combination is not None:
             space = Combined(over_cells, cells.combination)
     facts: dict[str, Any] = {}
@@ -193,7 +206,7 @@ def _on_one_space(
         entropy = max_entropy(space, target, spread, generator, groups=plan.groups, progress=progress)
         density, statistics = entropy.density, entropy.statistics
         facts |= {
-            "solver_status": "optimal",
+            "solver_status": entropy.status,
             "misfit": entropy.misfit,
             **_stages(entropy),
             "duality_gap": entropy.gap,
@@ -206,6 +219,11 @@ def _on_one_space(
     repairable = int(cell_offsets(sizes, tables)[-1]) <= _TABLES_TO_REPAIR
     shares = over_cells.expected(density) if repairable else np.zeros(0)
     return Fitted(codes, density, statistics, tables if repairable else (), shares, model, facts)
+
+
+def _by_newton(family: TableFamily, points: int) -> bool:
+    """Whether the covariance of all cells at so many points takes little."""
+    return family.count <= NEWTON_AT_MOST and points * len(family.tables) ** 2 <= _SMALL_PRODUCT
 
 
 def by_cliques(plan: Plan, cells: Cells) -> bool:
@@ -226,7 +244,7 @@ def _on_cliques(
     found = max_entropy(tree, target, spread, generator, iterations=_STEPS_ON_CLIQUES, groups=plan.groups, progress=progress)
     law = OnCliques(tree, found.multipliers)
     facts = {
-        "solver_status": "optimal",
+        "solver_status": found.status,
         "misfit": found.misfit,
         **_stages(found),
         "duality_gap": found.gap,
@@ -258,7 +276,7 @@ def _refined(
         progress=progress,
     )
     facts = {
-        "solver_status": "optimal",
+        "solver_status": found.fit.status,
         "misfit": found.fit.misfit,
         **_stages(found.fit),
         "effective_points_after_each_stage": found.effective_points,

@@ -8,6 +8,8 @@ from itertools import product
 
 import numpy as np
 
+from dpsyn.domain import Domain
+from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.categories import DROWNED
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
@@ -16,6 +18,8 @@ from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechan
 from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism
 from dpsyn.notation import counted, number
 
+_MISSED = 9.0
+"""Mean square of what the fit misses averages by, in deviations of their noise."""
 _BEGUN, _USUAL_REFINEMENTS = 2.0, 10
 _A_LOOK_UP, _A_REPAIR, _A_POINT = 2.2e-7, 2e-7, 3e-6
 """Seconds of a processor for a point in a table in a round (Adult's 15 columns: 6 s together), for a row in a table, and for
@@ -43,6 +47,15 @@ def seconds(mechanism: NoisyReweightingMechanism) -> float:
     if mechanism.plan.space == "whole":
         return found + _A_POINT * mechanism.plan.size
     return found + _A_LOOK_UP * (1 + min(config.refinements, _USUAL_REFINEMENTS)) * tables * mechanism.plan.size
+
+
+def of_release(release: Release, domain: Domain) -> list[str]:
+    """That the fit ended far from the noisy averages, which are all that it follows from."""
+    misfit = release.diagnostics.get("misfit", 0.0)
+    if not isinstance(misfit, float) or misfit <= _MISSED:
+        return []
+    said = f"The fit ended {number(math.sqrt(misfit), 2)} times as far from the noisy averages as their noise explains"
+    return [f"{said}, so part of ε bought nothing: fewer columns or bins, or MST, may give better rows."]
 
 
 def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:

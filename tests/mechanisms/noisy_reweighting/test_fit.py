@@ -72,3 +72,45 @@ def test_points_are_listed_where_products_of_matrices_would_take_longer(sizes: t
     """A column of 2,000 categories has 8 × 10⁹ products at every step; 40,000 points in three tables are soon looked up."""
     plan: Any = dpsyn.NoisyReweighting().calibrate(SPEC, categories(*sizes), 100)
     assert (plan.plan.space, plan.plan.listed) == ("whole", listed)
+
+
+def places(n: int) -> Table:
+    """Columns of 12 and 16 codes that lie in three places, the place, and a column of five codes beside them."""
+    random = np.random.default_rng(0)
+    place = random.choice(3, n, p=[0.5, 0.3, 0.2])
+    codes = np.stack(
+        [
+            np.clip(np.rint(random.normal(np.array([2, 6, 9])[place], 0.5)), 0, 11),
+            np.clip(np.rint(random.normal(np.array([3, 12, 7])[place], 0.5)), 0, 15),
+            place,
+            random.integers(0, 5, n),
+        ],
+        axis=1,
+    ).astype(np.int32)
+    domain = categories(12, 16, 3, 5)
+    return Table(domain.decode(codes, random), domain, "places")
+
+
+def test_the_more_epsilon_the_nearer_although_most_cells_of_a_table_are_empty() -> None:
+    """Hundreds of cells without a row, and hardly noise: L-BFGS is far from done after 80 steps, and rows were worse the
+    more was spent."""
+    table, errors = places(50_000), []
+    for epsilon in (1.0, 10.0):
+        mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(epsilon, 1e-9), table.domain, table.n)
+        release = mechanism(np.random.default_rng(1), table)
+        assert release.diagnostics["solver_status"] == "optimal"
+        assert release.diagnostics["misfit"] < 1.5
+        assert not [note for note in release.notes if "fit" in note]
+        errors.append(dpsyn.evaluate(table, release.rows).marginals[2].mean)
+    assert errors[0] > 4 * errors[1]
+    assert errors[1] < 0.001
+
+
+def test_a_fit_that_ends_too_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_fit, "NEWTON_AT_MOST", 0)
+    table = places(50_000)
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(10.0, 1e-9), table.domain, table.n)
+    release = mechanism(np.random.default_rng(1), table)
+    assert release.diagnostics["solver_status"] == "stopped early"
+    times = f"{np.sqrt(release.diagnostics['misfit']):.2g}"
+    assert any(f"{times} times as far from the noisy averages as their noise explains" in note for note in release.notes)
