@@ -1,4 +1,4 @@
-"""Weekday, month and day of the month of dates: what is added to a row, what a neighbour moves, and days that agree."""
+"""Weekday, month and day of the month of dates: what is added to a row, and what a neighbour moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import dpsyn
 from dpsyn.app.releases import expectations
-from dpsyn.calendar import WithCalendar, agreeing, calendar_codes, with_calendar, without_calendar
+from dpsyn.calendar import WithCalendar, calendar_codes, with_calendar, without_calendar
 from dpsyn.domain import CALENDAR
 from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.mechanisms.base import no_progress
@@ -175,42 +175,6 @@ def test_empty_dates_stay_empty_and_an_empty_part_says_nothing() -> None:
     assert drawn.dt.month[1] == 6
 
 
-def test_days_of_a_bin_that_agree_or_the_nearest_ones() -> None:
-    low, high, rows = np.array([4.0, 8.0]), np.array([8.0, 18.0]), np.array([8.0, 5.0])
-    # 1970-01-05 is a Monday.
-    days, after, weights = agreeing(low, high, rows, {"weekday": 0}, (0.0, 40.0))
-    assert days.tolist() == [4, 11]
-    assert after.tolist() == [5, 12]
-    assert weights.tolist() == [2.0, 0.5]
-    one = np.array([4.0]), np.array([5.0]), np.array([3.0])
-    assert agreeing(*one, {"weekday": 6}, (0.0, 40.0))[0].tolist() == [3]
-    assert agreeing(*one, {"weekday": 6}, (4.0, 40.0))[0].tolist() == [10]
-    assert agreeing(*one, {"weekday": 6}, (4.0, 9.0)) == one
-    assert agreeing(*one, {"month": 11}, (0.0, 400.0)) == one
-    assert agreeing(*one, {"month": 11, "weekday": 6}, (0.0, 400.0))[0].tolist() == [3]
-    assert agreeing(*one, {"weekday": 7}, (0.0, 40.0)) == one
-
-
-def test_a_month_counts_for_as_much_as_the_bin_holds_of_it() -> None:
-    """30 January to 28 February 1970, as many rows a day: two days of January are a fifteenth of its 29 that count."""
-    bin_ = np.array([29.0]), np.array([59.0]), np.array([60.0])
-    days, after, weights = agreeing(*bin_, {"month": 0}, (0.0, 400.0))
-    assert days.tolist() == list(range(29, 59))
-    assert (after - days == 1).all()
-    np.testing.assert_allclose(weights, [2 * 27 / 29 + 60 * 2 / 29 / 2] * 2 + [2 * 27 / 29] * 28)
-    days, _, weights = agreeing(*bin_, {"month": 1}, (0.0, 400.0))  # 28 days are all of February
-    assert days.tolist() == list(range(31, 59))
-    np.testing.assert_allclose(weights, [60 / 28] * 28)
-    # Two Fridays of January, 1970-01-30 alone in the bin, among five: four are in February.
-    days, _, weights = agreeing(*bin_, {"month": 0, "weekday": 4}, (0.0, 400.0))
-    assert days.tolist() == [29, 36, 43, 50, 57]
-    np.testing.assert_allclose(weights, [2 * 27 / 29 + 10 * 2 / 29, *[2 * 27 / 29] * 4])
-    # Where January is estimated to have no rows, its days share what it gets.
-    days, _, weights = agreeing(np.array([29.0, 31]), np.array([31.0, 59]), np.array([0.0, 56]), {"month": 0}, (0.0, 400.0))
-    np.testing.assert_allclose(weights, [56 * 2 / 29 / 2] * 2 + [2 * 27 / 29] * 28)
-    assert agreeing(*bin_[:2], np.array([0.0]), {"month": 1}, (0.0, 400.0))[2].tolist() == pytest.approx([30 / 28] * 28)
-
-
 @pytest.mark.parametrize("keep", [("month",), ("weekday", "month")])
 def test_months_that_are_drawn_without_regard_to_the_bins_leave_these_as_they_were_measured(keep: tuple[str, ...]) -> None:
     random = np.random.default_rng(0)
@@ -225,30 +189,6 @@ def test_months_that_are_drawn_without_regard_to_the_bins_leave_these_as_they_we
     assert made.value_counts().max() < 200  # 27 a day; it was 791
 
 
-def test_a_day_of_the_month_is_one_that_the_bin_has_and_gives_way_to_the_weekday_and_not_to_the_month() -> None:
-    """January and February 1970, a Thursday first; most rows are in the later half of January."""
-    low, high, rows = np.array([0.0, 15]), np.array([15.0, 59]), np.array([15.0, 88])
-    days, after, weights = agreeing(low, high, rows, {"day": 13}, (0.0, 400.0))  # the 14th
-    assert (days.tolist(), after.tolist(), weights.tolist()) == ([13, 44], [14, 45], [1.0, 2.0])
-    one = low[:1], high[:1], rows[:1]
-    assert agreeing(*one, {"day": 30}, (0.0, 400.0)) == one  # no 31st among the first 15 days
-    assert agreeing(*one, {"day": 31}, (0.0, 400.0)) == one
-    for asked, expected in [
-        ({"weekday": 5, "day": 0}, [2, 9]),  # Saturdays, of which none is the 1st
-        ({"weekday": 3, "day": 0}, [0]),
-        ({"weekday": 5, "day": 30}, [2, 9]),
-        ({"month": 1, "day": 4}, [4]),  # January has the 5th, and no day of it is in February
-        ({"weekday": 3, "month": 1, "day": 0}, [0]),
-    ]:
-        assert agreeing(*one, asked, (0.0, 400.0))[0].tolist() == expected
-    assert agreeing(low, high, rows, {"month": 1, "day": 4}, (0.0, 400.0))[0].tolist() == [35]
-    assert agreeing(low, high, rows, {"weekday": 6, "month": 0, "day": 0}, (0.0, 400.0))[0].tolist() == [31]
-    # A range without any Sunday still has the 7th.
-    assert agreeing(np.array([4.0]), np.array([9.0]), np.array([5.0]), {"weekday": 6, "day": 6}, (4.0, 9.0))[0].tolist() == [
-        6
-    ]
-
-
 @pytest.mark.parametrize("keep", [(), ("day",), ("weekday", "day"), ("month", "day"), CALENDAR])
 def test_bills_of_the_first_of_a_month_stay_there_where_days_are_kept(keep: tuple[str, ...]) -> None:
     """5,000 of 168 months at ε = 1. Noise on the 31 days adds some rows to the others."""
@@ -259,16 +199,6 @@ def test_bills_of_the_first_of_a_month_stay_there_where_days_are_kept(keep: tupl
     release = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), table.domain, table.n)(random, table)
     first = (release.rows["day"].dt.day == 1).mean()
     assert first > 0.95 if keep else first < 0.1
-
-
-@pytest.mark.parametrize("length", range(1, 7))
-def test_the_nearest_day_that_agrees_is_counted_from_either_end_of_the_bin(length: int) -> None:
-    one = np.array([20.0]), np.array([20.0 + length]), np.array([3.0])
-    for weekday in range(7):
-        days = [day for day in range(40) if (day + 3) % 7 == weekday]  # 1970-01-01 is a Thursday
-        inside = [day for day in days if 20 <= day < 20 + length]
-        nearest = min(days, key=lambda day: max(20 - day, day - (20 + length - 1)))
-        assert agreeing(*one, {"weekday": weekday}, (0.0, 40.0))[0].tolist() == (inside or [nearest])
 
 
 def test_another_domain_is_refused_and_draws_can_be_repeated() -> None:

@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.calendar import WithCalendar, agreeing
+from dpsyn.calendar import WithCalendar, calendar_codes
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.domain import Attribute, Codes, Domain
+from dpsyn.privacy.days import drawn_days
 from dpsyn.privacy.spec import Neighbouring
 from dpsyn.privacy.trees import Counted, Floats, Histogram, Integers, Parts, Released, levels_of
 from dpsyn.solvers.coded import CodedRows, Rows
@@ -115,24 +116,41 @@ class Bins:
         """
         attribute = self.histogram.attribute
         values = np.full(len(codes), np.nan)
-        groups, of = np.unique(np.column_stack([codes, *wanted.values()]), axis=0, return_inverse=True)
-        order = np.lexsort((position, of.ravel()))
-        starts = np.searchsorted(of.ravel()[order], np.arange(len(groups) + 1))
+        if wanted:
+            return attribute.from_units(self._days(codes, position, generator, wanted))
+        groups, of = np.unique(codes, return_inverse=True)
+        order = np.lexsort((position, of))
+        starts = np.searchsorted(of[order], np.arange(len(groups) + 1))
         ends = np.append(np.searchsorted(self.parts.low, self.edges[:-1]), len(self.parts.low))
-        for (code, *calendar), first, last in zip(groups.tolist(), starts, starts[1:], strict=False):
+        for code, first, last in zip(groups.tolist(), starts, starts[1:], strict=False):
             mine = order[first:last]
             if code < len(ends) - 1:
                 inside = slice(ends[code], ends[code + 1])
                 low, high, rows = self.parts.low[inside], self.parts.high[inside], self.parts.rows[inside]
-                if calendar:
-                    asked = dict(zip(wanted, calendar, strict=True))
-                    low, high, rows = agreeing(low, high, rows, asked, self.histogram.ends)
                 at = systematic_rows(rows if rows.sum() > 0 else high - low, len(mine), generator)
                 drawn = generator.uniform(low[at], high[at])
                 # Rounding may reach the upper end of a part, which belongs to the next one.
                 drawn = np.floor(drawn) if self.histogram.whole else np.minimum(drawn, np.nextafter(high[at], low[at]))
                 values[mine] = np.sort(drawn)
         return attribute.from_units(values)
+
+    def _days(
+        self,
+        codes: npt.NDArray[np.int32],
+        position: Floats,
+        generator: np.random.Generator,
+        wanted: Mapping[str, Codes],
+    ) -> Floats:
+        """As :meth:`draw`, for days that have what is wanted of the calendar."""
+        days = np.arange(self.parts.low[0], self.parts.high[-1])
+        at = np.searchsorted(self.parts.low, days, side="right") - 1
+        weights = (self.parts.rows / (self.parts.high - self.parts.low))[at]
+        known = np.column_stack([self.codes(days), *(calendar_codes(part, days) for part in wanted)]).astype(np.int64)
+        some = codes < len(self.edges) - 1
+        wished = np.column_stack([codes, *wanted.values()])[some].astype(np.int64)
+        values = np.full(len(codes), np.nan)
+        values[some] = days[drawn_days(weights, known, wished, position[some], generator)]
+        return values
 
     def labels(self) -> list[str]:
         """A short text for every code, in code order."""
