@@ -17,7 +17,7 @@ from dpsyn.data.samples import load_sample
 from dpsyn.kit.widgets import EPSILONS
 
 SEED = 1
-SHOWN = [epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 10]
+SHOWN = [float(f"{epsilon:.2g}") for epsilon in EPSILONS if 0.1 <= epsilon <= 10]
 
 
 def correlations(codes: Any) -> list[float]:

@@ -47,7 +47,7 @@ def epsilons() -> list[float]:
 def sentences() -> list[str]:
     """The sentence for each ε: by how much a table of two columns is off on average (total variation)."""
     return [
-        f"At ε = {made['epsilon']:.2g} (the privacy budget), "
+        f"At ε = {made['epsilon']:g} (the privacy budget), "
         f"a table of two columns is off by {percent(made['error'])} of the rows."
         for made in document()["made"]
     ]
@@ -56,7 +56,7 @@ def sentences() -> list[str]:
 def control() -> str:
     """The sentence, the slider and Play as HTML; ``kit/live.js`` moves them."""
     at = epsilons().index(USUAL)
-    named = escape(json.dumps([f"ε = {epsilon:.2g}" for epsilon in epsilons()], ensure_ascii=False))
+    named = escape(json.dumps([f"ε = {epsilon:g}" for epsilon in epsilons()], ensure_ascii=False))
     said = escape(json.dumps(sentences(), ensure_ascii=False))
     return f"""<p class="said" data-live="{KEY}" data-words="{said}">{sentences()[at]}</p>
 <div class="drive"><button type="button" data-plays="{KEY}">▶ Play</button><span>private</span>

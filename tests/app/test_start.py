@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -43,10 +44,14 @@ def test_slider_runs_from_a_tenth_to_ten_and_says_the_error() -> None:
     assert (start.epsilons()[0], start.epsilons()[-1]) == (0.1, 10)
     assert start.USUAL in start.epsilons()
     for made, sentence in zip(start.document()["made"], start.sentences(), strict=True):
-        assert f"At ε = {made['epsilon']:.2g} (the privacy budget), " in sentence
+        told = re.fullmatch(r"At ε = ([\d.]+) \(the privacy budget\), .*", sentence)
+        assert told is not None
+        assert float(told[1]) == made["epsilon"]  # what its rows have spent
+        assert len(told[1]) <= 4
         said = float(sentence.split("off by ")[1].split("\N{NO-BREAK SPACE}%")[0])
         assert said == pytest.approx(100 * made["error"], rel=0.06)
     assert start.sentences()[10] in start.control()
+    assert all(f"&quot;ε = {epsilon:g}&quot;" in start.control() for epsilon in start.epsilons())
 
 
 def test_picture_is_small_and_holds_every_value() -> None:
