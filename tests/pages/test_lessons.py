@@ -240,6 +240,25 @@ def test_what_many_draws_cost_is_never_less_than_the_rules_give():
         assert added == pytest.approx(draws * epsilon)
         assert zcdp_delta(draws * epsilon**2 / 2, squared) <= 1e-5
         assert zcdp_delta(draws * epsilon**2 / 2, 0.99 * squared) > 1e-5
+        curves = step.picture(draws=draws, epsilon=epsilon)[0].layer[0].data
+        assert all(float(told) >= 10**y * (1 - 1e-9) for told, y in zip(curves["total"], curves["y"], strict=True))
+
+
+def test_what_a_row_of_the_box_costs_is_never_said_to_be_less():
+    step = lessons()["What λ does"].steps[2]
+    for floor, ceiling in product(*(slider.values for slider in step.sliders)):
+        picture, words = step.picture(floor=floor, ceiling=ceiling)
+        assert picture.layer[0].data["x"].max() == step.sliders[1].values[-1]
+        said = re.search(r"each row costs ε = ln\((.+)/(.+)\) = ([\d.]+)\.$", words)
+        assert (float(said[1]), float(said[2])) == (ceiling, floor)
+        assert math.log(ceiling / floor) * (1 - 1e-9) <= float(said[3]) <= math.log(ceiling / floor) + 0.01
+
+
+def test_no_count_is_more_likely_than_the_lesson_says():
+    step = lessons()["What ε does"].steps[2]
+    for epsilon in step.sliders[0].values:
+        most = float(re.search(r"more than e\^ε = ([\d.]+) times", step.picture(epsilon=epsilon)[1])[1])
+        assert math.exp(epsilon) <= most <= 1.01 * math.exp(epsilon)
 
 
 EPSILONS = lessons()["What ε does"].steps[1].sliders[0]

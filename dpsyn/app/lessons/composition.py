@@ -39,7 +39,9 @@ def _total(draws: int, epsilon: float) -> tuple[Any, str]:
     lines = {_SUM: epsilon * counts, _SQUARES: by_squares}
     table = pd.concat(
         [
-            pd.DataFrame({"x": np.log10(counts), "y": np.log10(total), "series": name, "total": [f"{t:.3g}" for t in total]})
+            pd.DataFrame(
+                {"x": np.log10(counts), "y": np.log10(total), "series": name, "total": [rounded_up(t, 3) for t in total]}
+            )
             for name, total in lines.items()
         ]
     )

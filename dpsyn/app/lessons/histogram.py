@@ -17,6 +17,7 @@ from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, VERMILLION, WORD
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step
 from dpsyn.notation import percent
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.spec import rounded_up
 
 Floats = npt.NDArray[np.float64]
 DATA, ANSWERS, NOISY = "data", "estimate from the answers", "Laplace noise"
@@ -158,8 +159,8 @@ def _promise(epsilon: float) -> tuple[Any, str]:
         )
     )
     return layers.finish(chart, "With and without you", legend_labels=names), (
-        f"At ε = {epsilon:g} no published count is more than e^ε = {math.exp(epsilon):.3g} times as likely with your row "
-        "(61) as without it (60)."
+        f"At ε = {epsilon:g} no published count is more than e^ε = {rounded_up(math.exp(epsilon), 3)} times as likely with "
+        "your row (61) as without it (60)."
     )
 
 

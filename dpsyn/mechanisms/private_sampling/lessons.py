@@ -25,7 +25,7 @@ from dpsyn.mechanisms.private_sampling.figures.shrinkage import alone_cells, dra
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
 from dpsyn.mechanisms.private_sampling.theorems import verdict
 from dpsyn.notation import percent, signed
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.table import Table
 
@@ -114,7 +114,7 @@ def _against_ceiling(floor: float, ceiling: float) -> tuple[Any, str]:
     cost = bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling)
     return draw_shrinkage(info), (
         f"Floor {floor:g}, ceiling {ceiling:g}: λ = {info.here[1]:.2f}, and each row costs ε = ln({ceiling:g}/{floor:g}) = "
-        f"{cost:.2f}."
+        f"{rounded_up(cost, 3)}."
     )
 
 
