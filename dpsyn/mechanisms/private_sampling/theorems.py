@@ -285,9 +285,12 @@ verdict = judging(sampling_setting, private_sampling_verdict)
 def of_release(
     settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, _real: pd.DataFrame
 ) -> tuple[PrivacySpec, dict[str, Any], str]:
-    """A release's ε, its settings as :func:`verdict` takes them (d, floor, ceiling, k, m), and these in words."""
+    """The ε of a release's rows, its settings as :func:`verdict` takes them (d, floor, ceiling, k, m), these in words."""
     asked = {key: settings[key] for key in ("degree", "floor", "ceiling", "reduced_space_size")}
     asked |= {"degree": min(asked["degree"], stats.p), "rows": len(released)}
     asked["whole_domain"] = bool(settings.get("whole_domain"))
     words = f"d = {asked['degree']}, floor {asked['floor']:g}, ceiling {asked['ceiling']:g}, k = {asked['rows']:,}"
-    return PrivacySpec(**settings["requested"]), asked, words
+    spec, spent = PrivacySpec(**settings["requested"]), settings.get("epsilon_for_histograms", 0.0)
+    if spent:
+        words += f", ε = {rounded_up(spent, 4)} for histograms of numbers and dates, which leaves the rows the rest"
+    return replace(spec, epsilon=spec.epsilon - spent), asked, words

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -382,6 +383,24 @@ def test_a_release_that_drew_points_is_judged_by_how_many_and_another_is_not(m: 
     assert ("m_lower" in found, "m_upper" in found) == (drawn, drawn)
     assert asked["whole_domain"] is not drawn
     assert asked["reduced_space_size"] == (40 if drawn else 64)
+
+
+def test_of_a_release_the_verdict_is_on_what_histograms_leave_of_epsilon() -> None:
+    """Nine rows, 9·ln 8 = 18.7, are private at ε = 20, and not where histograms have a tenth of it: 18 are left."""
+    columns = [dpsyn.Attribute("age", "numeric", lower=0, upper=99, integer=True, bins=4, public=True)]
+    domain = dpsyn.Domain.of(columns)
+    stats = dpsyn.DatasetStatistics(p=4, n=3000, max_frequency=0.3, sizes=(4,))
+    for share, left in ((0.0, 20.0), (0.1, 18.0)):
+        config = dpsyn.PrivateSampling(degree=1, rows=8, histogram_share=share)
+        mechanism = config.calibrate(PrivacySpec(20.0), domain, 3000)
+        spec, asked, words = of_release(mechanism.facts(), pd.DataFrame(index=range(8)), stats, pd.DataFrame())
+        assert spec.epsilon == pytest.approx(left)
+        assert (", ε = 2 for histograms" in words) is (share > 0)
+        judged = [verdict(stats, spec, **{**asked, "rows": rows})["rows_upper"].holds for rows in (8, 9)]
+        assert judged == [True, share == 0]
+        if share:
+            with pytest.raises(CalibrationError):
+                replace(config, rows=9).calibrate(PrivacySpec(20.0), domain, 3000)
 
 
 @pytest.mark.parametrize(
