@@ -67,6 +67,11 @@ class DatasetStatistics:
         for field, value in checked.items():
             object.__setattr__(self, field, value)
 
+    @property
+    def log_possible_rows(self) -> float:
+        """ln of how many different rows there can be: 2^p where the columns are not known."""
+        return sum(math.log(size) for size in self.sizes or (2,) * self.p)
+
 
 def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
     """Number of bits of one column as Pierquin et al. count: truth values are one bit, all others one bit per code.

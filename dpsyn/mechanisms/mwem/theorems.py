@@ -150,7 +150,7 @@ def verdict(
         epsilon=spec.epsilon,
         promise=4 * floor if accuracy is None else 8 * accuracy,
         failure_probability=failure_probability,
-        log_points=sum(math.log(size) for size in sizes) or math.log(2),
+        log_points=stats.log_possible_rows or math.log(2),
         queries=contingency_cells(sizes, min(degree, len(sizes))),
         rounds=rounds,
         n_is_public=spec.neighbouring == "replace_one",

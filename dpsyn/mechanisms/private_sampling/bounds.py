@@ -238,7 +238,7 @@ def sampling_setting(
         ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
         failure_probability: γ.
         rows: k, synthetic rows.
-        reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows.
+        reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows, or all of ``whole_domain``.
         whole_domain: the reduced space is every possible row: nothing is drawn.
 
     Raises:
@@ -248,6 +248,7 @@ def sampling_setting(
         raise ParameterError("rows", rows, "at least 1")
     if reduced_space_size is not None and reduced_space_size < 1:
         raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
+    log_m = stats.log_possible_rows if whole_domain else None
     return PrivateSamplingSetting(
         p=stats.p,
         log_n=math.log(stats.n),
@@ -258,7 +259,7 @@ def sampling_setting(
         ceiling=ceiling,
         failure_probability=failure_probability,
         log_rows=math.log(rows),
-        log_m=None if reduced_space_size is None else math.log(reduced_space_size),
+        log_m=log_m if reduced_space_size is None else math.log(reduced_space_size),
         replace_one=spec.neighbouring == "replace_one",
         name=stats.name,
         whole_domain=whole_domain,

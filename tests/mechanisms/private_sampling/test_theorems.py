@@ -403,6 +403,22 @@ def test_of_a_release_the_verdict_is_on_what_histograms_leave_of_epsilon() -> No
                 replace(config, rows=9).calibrate(PrivacySpec(20.0), domain, 3000)
 
 
+@pytest.mark.parametrize("sizes", [(2,) * 30, (3, 5, 7, 2), None])
+def test_of_a_whole_domain_m_is_the_number_of_possible_rows(sizes: tuple[int, ...] | None) -> None:
+    size = math.prod(sizes or (2,) * 30)
+    stats = dpsyn.DatasetStatistics(
+        p=30 if sizes is None else sum(sizes) - sizes.count(2), n=10**15, max_frequency=0.3, sizes=sizes
+    )
+    said, unsaid = (
+        verdict(stats, PrivacySpec(1.0), degree=1, rows=1, whole_domain=True, reduced_space_size=m) for m in (size, None)
+    )
+    assert unsaid.facts["reduced_space_size"] == pytest.approx(size)
+    assert unsaid.facts["epsilon_certified"] == pytest.approx(said.facts["epsilon_certified"])
+    assert unsaid.notes == said.notes
+    drawn = verdict(stats, PrivacySpec(1.0), degree=1, rows=1)
+    assert drawn.facts["reduced_space_size"] != pytest.approx(size)
+
+
 @pytest.mark.parametrize(
     ("p", "gamma", "holds"),
     [(4, 0.2, False), (5, 0.2, True), (2, 0.13, False), (2, 0.12, True), (60, 0.2499, True), (60, 0.25, False)],
