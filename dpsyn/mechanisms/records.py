@@ -315,14 +315,11 @@ def categories_by_number(settings: Mapping[str, Any], domain: Domain, *, back: b
 
 
 def _alike(stated: Any, found: Any) -> bool:
-    """Whether what a record states is what was found, as far as it states it; numbers but for rounding."""
+    """Whether what a record states is what was found, in full; numbers but for rounding."""
     if isinstance(stated, dict) and isinstance(found, dict):
-        return stated.keys() <= found.keys() and all(_alike(stated[name], found[name]) for name in stated)
+        return stated.keys() == found.keys() and all(_alike(stated[name], found[name]) for name in stated)
     if isinstance(stated, list) and isinstance(found, list):
-        whole = all(
-            set(f) == set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)
-        )
-        return len(stated) == len(found) and whole and all(map(_alike, stated, found))
+        return len(stated) == len(found) and all(map(_alike, stated, found))
     if isinstance(stated, float) or isinstance(found, float):
         try:
             return math.isclose(stated, found, rel_tol=_ROUNDING)

@@ -203,7 +203,8 @@ def test_numbers_are_alike_but_for_rounding_and_all_else_is_alike_or_not() -> No
         assert records._alike(stated, found)
         assert not records._alike(stated, 1.001 * found)
     assert not any(records._alike(1, found) for found in (2, None, "1", [1], {"a": 1}))
-    assert records._alike({"a": 1}, {"a": 1, "b": 2})  # as far as it is stated
+    assert records._alike({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not records._alike({"a": 1}, {"a": 1, "b": 2})
     assert not records._alike({"a": 1, "b": 3}, {"a": 1, "b": 2})
     assert not records._alike({"a": 1, "b": 2}, {"a": 1})
     lists: list[tuple[Any, Any]] = [
@@ -351,7 +352,7 @@ def test_a_domain_that_is_none_is_the_callers_mistake_and_not_that_of_the_record
             verify(record, wrong)  # type: ignore[arg-type]
 
 
-def test_no_mapping_of_settings_has_a_name_that_calibration_does_not_give(record: dict[str, Any]) -> None:
+def test_no_mapping_of_settings_has_more_or_fewer_names_than_calibration_gives(record: dict[str, Any]) -> None:
     rates = dpsyn.DPCDA(target="smokes", order_of_mixture=2, rows={"no": 10, "yes": 10}, class_sizes={"no": 50, "yes": 50})
     release = rates.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), TABLE.domain, n=TABLE.n)(None, TABLE)
     of_classes = json.loads(json.dumps(release.record()))
@@ -360,7 +361,10 @@ def test_no_mapping_of_settings_has_a_name_that_calibration_does_not_give(record
         mappings = [name for name, value in one["settings"].items() if isinstance(value, dict)]
         assert "requested" in mappings
         for name in mappings:
-            assert verify(changed(one, **{f"settings__{name}__epsilon_": 0.001})).contradiction, name
+            mapping = one["settings"][name]
+            fewer = [{key: value for key, value in mapping.items() if key != lacking} for lacking in mapping]
+            for other in ({**mapping, "epsilon_": 0.001}, {}, *fewer):
+                assert verify(changed(one, **{f"settings__{name}": other})).contradiction, (name, other)
     assert {"class_sizes", "rows_per_class", "sampling_rates"} <= set(mappings)
 
 
