@@ -130,7 +130,10 @@ def legend(labels: Sequence[str]) -> Any:
 
 
 def channels(labels: Sequence[str], field: str = "series", **ranges: Sequence[Any]) -> dict[str, Any]:
-    """Channels such as ``color`` and ``strokeDash`` that tell named series apart, with one legend for all of them."""
+    """Channels such as ``color`` and ``strokeDash`` that tell named series apart, with one legend for all of them.
+
+    None where there is no series: a legend without a line moves the whole picture out of sight.
+    """
     import altair as alt
 
     kinds = {"color": alt.Color, "fill": alt.Fill, "strokeDash": alt.StrokeDash, "shape": alt.Shape, "size": alt.Size}
@@ -138,6 +141,7 @@ def channels(labels: Sequence[str], field: str = "series", **ranges: Sequence[An
     return {
         name: kinds[name](f"{field}:N", scale=alt.Scale(domain=list(labels), range=list(values)), **shared)
         for name, values in ranges.items()
+        if labels
     }
 
 

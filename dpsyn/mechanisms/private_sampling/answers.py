@@ -100,7 +100,7 @@ class CertificateAnswer:
 def why_not(setting: PrivateSamplingSetting, certificate: Certificate) -> str:
     """Why a certificate says nothing about this setting; empty where it applies."""
     if not setting.is_valid:
-        return "the box needs 2·floor <= 1 <= ceiling - floor"
+        return "the box needs 2·floor ≤ 1 ≤ ceiling - floor"
     if certificate == "theorem_4_1" and setting.not_4_1:
         return setting.not_4_1
     if certificate == "stability" and (setting.p > LARGEST_WHOLE_CUBE or not setting.cube):
@@ -121,6 +121,13 @@ def log_epsilon(setting: PrivateSamplingSetting, certificate: Certificate) -> fl
     return setting.logs.epsilon + setting.log_rows - most
 
 
+def log_largest_rows(setting: PrivateSamplingSetting, certificate: Certificate) -> float:
+    """ln of the largest whole k for the ε asked for; -inf where not even one row is allowed, inf where any number is."""
+    bound = setting.log_rows + setting.logs.epsilon - log_epsilon(setting, certificate)
+    rows = whole(bound, "at_most") if math.isfinite(bound) else bound
+    return -math.inf if rows is None else rows
+
+
 def smallest(setting: PrivateSamplingSetting) -> Certificate:
     """The smaller of the two proven certificates, whatever ε is asked for."""
     return min(PROVEN, key=lambda c: log_epsilon(setting, c))
@@ -137,10 +144,7 @@ def certificate_answers(setting: PrivateSamplingSetting) -> tuple[CertificateAns
     answers = []
     for certificate in CERTIFICATES:
         cost, reason = log_epsilon(setting, certificate), why_not(setting, certificate)
-        bound = setting.log_rows + setting.logs.epsilon - cost
-        rows = whole(bound, "at_most") if math.isfinite(bound) else bound
-        claimed = certificate == best and not reason
-        largest = -math.inf if rows is None else rows
+        claimed, largest = certificate == best and not reason, log_largest_rows(setting, certificate)
         answers.append(CertificateAnswer(certificate, not reason, exp_of(cost), largest, claimed, reason))
     return tuple(answers)
 

@@ -29,7 +29,9 @@ from dpsyn.mechanisms.private_sampling.answers import (
     crossings,
     floor_window,
     log_epsilon,
+    log_largest_rows,
     smallest,
+    why_not,
 )
 from dpsyn.mechanisms.private_sampling.bounds import LN2, Logs, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.certificates import EXACTLY
@@ -221,20 +223,20 @@ def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", po
     if case not in ("yours", "ideal"):
         raise ParameterError("case", case, "'yours' or 'ideal'")
     epsilon, values = setting.epsilon, p_range(setting.p, setting.degree, points=points)
-    here, *unit = _most_rows(setting.logs._replace(epsilon=0.0, rows=0.0), (setting.p, *values), case)
-    lines = [
-        Line(label, values, tuple([(u + log) / LN10 for u in unit]))
-        for label, log in (*((f"ε = {short(e)}", math.log(e)) for e in _EPSILONS), (YOURS, math.log(epsilon)))
-    ]
-    ratio = setting.log_largest_rows_ratio
-    if math.isfinite(ratio):
+    why, ratio, lines = why_not(setting, "theorem_4_1"), setting.log_largest_rows_ratio, []
+    if not why:
+        unit = _most_rows(setting.logs._replace(epsilon=0.0, rows=0.0), values, case)
+        asked = [*((f"ε = {short(e)}", math.log(e)) for e in _EPSILONS), (YOURS, math.log(epsilon))]
+        lines = [Line(label, values, tuple([(u + log) / LN10 for u in unit])) for label, log in asked]
+    if math.isfinite(ratio) and not why_not(setting, "bounded_ratio"):
         lines.append(Line(f"bounded ratio, {YOURS}", (values[0], values[-1]), (ratio / LN10,) * 2))
-    allowed, rows = format_log(max(here + math.log(epsilon), ratio)), round(math.exp(setting.log_rows))
+    there = _with_n(setting, case)
+    allowed, rows = format_log(log_largest_rows(there, smallest(there)), side="at_most"), round(math.exp(setting.log_rows))
     fixed = "every point of the cube once, n = 2ᵖ" if case == "ideal" else f"n = {format_log(setting.log_n)}"
     text = f"{setting.name}: {rows:,} asked for, {allowed} allowed at ε = {short(epsilon)}"
     return Lines(
         title="Most rows k that are private",
-        subtitle=f"By Theorem 4.1, {EXACTLY}; {fixed}.",
+        subtitle=f"Theorem 4.1 says nothing here: {why}." if why else f"By Theorem 4.1, {EXACTLY}; {fixed}.",
         x_title=_BITS,
         y_title="number of rows k",
         hover=("line", "p", "number of rows k"),
@@ -243,8 +245,12 @@ def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", po
         x_domain=(float(values[0]), float(values[-1])),
         rules=[(math.log10(k), f"k = {k:,}") for k in _THRESHOLDS],
         ticks=None,
-        side=None,
+        side="at_most",
     )
+
+
+def _with_n(setting: PrivateSamplingSetting, case: Case) -> PrivateSamplingSetting:
+    return replace(setting, log_n=setting.p * LN2) if case == "ideal" else setting
 
 
 @lru_cache(maxsize=64)
@@ -369,7 +375,7 @@ def _crossing_text(vary: Varied, crossing: Crossing) -> str:
 
 def _words(setting: PrivateSamplingSetting, vary: Varied, found: Sequence[Crossing]) -> str:
     if not setting.is_valid:
-        return "No certificate: the box needs 2·floor ≤ 1 ≤ ceiling - floor."
+        return f"No certificate: {why_not(setting, 'bounded_ratio')}."
     best: Certificate = smallest(setting)
     cost = log_epsilon(setting, best)
     if cost == -math.inf:

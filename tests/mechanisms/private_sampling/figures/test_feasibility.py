@@ -2,7 +2,8 @@
 
 import json
 import math
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -13,13 +14,16 @@ from dpsyn.mechanisms.private_sampling import tables
 from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
     YOURS,
+    Case,
     Line,
+    Lines,
     draw_lines,
     p_range,
     reduced_space_info,
     rows_bound_info,
 )
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.mechanisms.private_sampling.theorems import privacy_condition, private_sampling_verdict
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, ideal_cube
 
@@ -44,16 +48,71 @@ def test_lines_are_the_bounds_of_the_verdict() -> None:
     assert ratio.y[0] == pytest.approx(math.log10(1.5 / math.log(8)))
     assert at(info.lines, "ε = 10", 8) - at(info.lines, "ε = 1", 8) == pytest.approx(1)
     assert info.here[:2] == (8, pytest.approx(math.log10(7)))
-    assert "7 asked for, 0.721 allowed" in info.here[2]
+    assert "7 asked for, 0 allowed" in info.here[2]
     assert info.subtitle.startswith("By Theorem 4.1, in exact arithmetic; ")
 
 
 def test_the_ideal_case_is_figure_1_of_the_paper() -> None:
-    info = rows_bound_info(setting_of(ideal_cube(46), 10, ceiling=1.0), case="ideal", points=200)
+    ceiling = 1.25 + 1e-9
+    info = rows_bound_info(setting_of(ideal_cube(46), 10, ceiling=ceiling), case="ideal", points=200)
     assert info.here[0] == 46
     for p in (46, 54, 120):
-        assert at(info.lines, "ε = 10", p) == pytest.approx(tables.log_ideal_rows(p, 10, ceiling=1.0) / math.log(10))
-    assert at(info.lines, "ε = 10", 53) < 0 < at(info.lines, "ε = 10", 54)
+        assert at(info.lines, "ε = 10", p) == pytest.approx(tables.log_ideal_rows(p, 10, ceiling=ceiling) / math.log(10))
+    assert at(info.lines, "ε = 10", 55) < 0 < at(info.lines, "ε = 10", 56)
+
+
+BITS = DatasetStatistics(p=8, n=10**7, max_frequency=0.2, sizes=(2,) * 8)
+CODES = DatasetStatistics(p=8, n=10**7, max_frequency=0.06, sizes=(3, 3, 2))
+
+
+def allowed(info: Lines) -> float:
+    """The number of rows in the words of "you are here"."""
+    said = info.here.text.split("asked for, ")[1].split(" allowed")[0].replace("∞", "inf").replace(",", "")
+    mantissa, _, power = said.partition(" × 10")
+    return float(mantissa) * 10.0 ** int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")) or 0)
+
+
+@pytest.mark.parametrize("case", ["yours", "ideal"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("stats", [BITS, CODES], ids=["bits", "codes"])
+def test_no_more_rows_are_allowed_than_by_the_verdict(
+    stats: DatasetStatistics, neighbouring: Neighbouring, case: Case
+) -> None:
+    boxes = ((0.25, 2.0), (0.45, 1.5), (0.1, 8.0), (0.5, 1.5), (0.25, 1.25), (0.25, 1.1), (0.6, 2.0))
+    for (floor, ceiling), m, epsilon, n in product(boxes, (10, None), (0.9, 2.0794, 2079.4), (2000, 10**10)):
+        spec = PrivacySpec(epsilon, neighbouring=neighbouring)
+        given = {"floor": floor, "ceiling": ceiling, "reduced_space_size": m, "rows": 1000}
+        setting = sampling_setting(replace(stats, n=n), spec, **given)
+        info = rows_bound_info(setting, case=case, points=3)
+        there = sampling_setting(replace(stats, n=2**stats.p if case == "ideal" else n), spec, **given)
+        facts = private_sampling_verdict(there).facts
+        most = [facts[f"largest_rows_{name}"] for name in ("theorem_4_1", "bounded_ratio")]
+        largest = max(math.inf if one is None else one for one in most) if there.is_valid else 0
+        assert 0.99 * largest <= allowed(info) <= largest, setting
+        assert (allowed(info) >= 1000) == (there.is_valid and privacy_condition(there).holds), setting
+
+
+def test_rows_are_allowed_by_the_million_and_rounded_down() -> None:
+    assert "1.99 × 10⁶ allowed" in rows_bound_info(setting_of(BITS, 1_999_999 * math.log(8) + 1, rows=7)).here.text
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        (setting_of(CODES), "it is stated for the Boolean cube, and not every column is a bit"),
+        (sampling_setting(BITS, PrivacySpec(1.0, neighbouring="add_remove")), "it is stated for replacing one record"),
+        (setting_of(BITS, ceiling=1.1), "the box needs 2·floor ≤ 1 ≤ ceiling - floor"),
+    ],
+)
+def test_where_the_theorem_says_nothing_it_has_no_line(setting: PrivateSamplingSetting, why: str) -> None:
+    import vl_convert
+
+    info = rows_bound_info(setting)
+    assert info.subtitle == f"Theorem 4.1 says nothing here: {why}."
+    assert [line.label for line in info.lines] == [f"bounded ratio, {YOURS}"] * setting.is_valid
+    drawn = vl_convert.vegalite_to_svg(draw_lines(info).properties(width=380).to_json())
+    assert "you are here" in drawn
+    assert "e+308" not in drawn  # where a legend without a line moves all of it
 
 
 def test_a_fixed_m_is_used() -> None:
@@ -126,7 +185,7 @@ def test_labels_stay_inside_and_apart(p: int) -> None:
 def test_tick_labels_are_powers_in_superscript() -> None:
     import vl_convert
 
-    for stats, found in ((ADULT, ("10⁻¹⁰", "10²⁰")), (HUGE, ("10¹⁰⁰⁰",))):
+    for stats, found in ((replace(ADULT, sizes=None), ("10⁻¹⁰", "10²⁰")), (HUGE, ("10¹⁰⁰⁰",))):
         charts = (
             draw_lines(rows_bound_info(setting_of(stats))),
             draw_lines(reduced_space_info(setting_of(stats))),
