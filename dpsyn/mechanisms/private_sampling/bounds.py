@@ -250,9 +250,7 @@ def sampling_setting(
         raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
     log_m = stats.log_possible_rows if whole_domain else None
     return PrivateSamplingSetting(
-        p=stats.p,
-        log_n=math.log(stats.n),
-        log_max_frequency=math.log(stats.max_frequency),
+        **of_data(stats),
         epsilon=spec.epsilon,
         degree=degree,
         floor=floor,
@@ -261,10 +259,19 @@ def sampling_setting(
         log_rows=math.log(rows),
         log_m=log_m if reduced_space_size is None else math.log(reduced_space_size),
         replace_one=spec.neighbouring == "replace_one",
-        name=stats.name,
         whole_domain=whole_domain,
-        cube=all(size == 2 for size in stats.sizes or ()),
     )
+
+
+def of_data(stats: DatasetStatistics) -> dict[str, Any]:
+    """What a setting takes from the data."""
+    return {
+        "name": stats.name,
+        "p": stats.p,
+        "log_n": math.log(stats.n),
+        "log_max_frequency": math.log(stats.max_frequency),
+        "cube": all(size == 2 for size in stats.sizes or ()),
+    }
 
 
 _PARAMETERS = (

@@ -16,7 +16,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, channels, log_axis, tips
 from dpsyn.mechanisms.private_sampling.answers import why_not
-from dpsyn.mechanisms.private_sampling.bounds import LN2, SHORT_NAMES, PrivateSamplingSetting, missed_accuracy
+from dpsyn.mechanisms.private_sampling.bounds import LN2, SHORT_NAMES, PrivateSamplingSetting, missed_accuracy, of_data
 from dpsyn.mechanisms.private_sampling.figures.feasibility import p_range
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import BUILT_IN
@@ -194,19 +194,7 @@ def plane_info(
         values = tuple({*np.geomspace(values[0], values[-1], len(values)).round().astype(int).tolist(), setting.p})
     cut = columns(setting, values, spread)
     here = _place(setting)
-    places = tuple(
-        _place(
-            replace(
-                setting,
-                name=stats.name,
-                p=stats.p,
-                log_n=math.log(stats.n),
-                log_max_frequency=math.log(stats.max_frequency),
-                degree=min(setting.degree, stats.p),
-            )
-        )
-        for stats in others
-    )
+    places = tuple(_place(_with_data(setting, stats)) for stats in others)
     return PlaneInfo(
         subtitle=_words(setting, cut, spread),
         columns=cut,
@@ -215,6 +203,10 @@ def plane_info(
         x_domain=(float(cut[0].p), float(cut[-1].p)),
         y_domain=(0.0, max(_LARGEST_LOG10_N, *(place.log10_n + 2 for place in (here, *places)))),
     )
+
+
+def _with_data(setting: PrivateSamplingSetting, stats: DatasetStatistics) -> PrivateSamplingSetting:
+    return replace(setting, degree=min(setting.degree, stats.p), **of_data(stats))
 
 
 def _place(setting: PrivateSamplingSetting) -> Place:

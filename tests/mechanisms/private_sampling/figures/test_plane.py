@@ -1,15 +1,16 @@
 """The map of the (p, n) plane: regions tile it, datasets lie where their numbers are."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import pytest
 
 from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
-from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, PlaneInfo, draw_plane, plane_info
+from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, PlaneInfo, draw_plane, plane_info, region
+from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.datasets import ADULT, ASIA, ideal_cube
+from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, ideal_cube
 
 SPEC = PrivacySpec(10.0)
 MINE = DatasetStatistics(p=150, n=10**12, max_frequency=1e-12, name="mine")
@@ -38,6 +39,25 @@ def test_places_carry_their_exact_numbers() -> None:
     assert "0.29" in asia.text
     assert asia.region == "neither"
     assert "‖f‖∞" in asia.text
+
+
+@pytest.mark.parametrize("rows", [1, 10**6])
+@pytest.mark.parametrize("floor", [0.24, 0.45, 0.6])
+def test_every_dataset_has_what_its_own_verdict_says(floor: float, rows: int) -> None:
+    """Bits beside other columns, whichever of them is in focus; of one bit there are no two."""
+    bits = DatasetStatistics(p=20, n=10**13, max_frequency=0.001, name="bits")
+    codes = DatasetStatistics(p=8, n=10**13, max_frequency=0.06, sizes=(3, 3, 2), name="codes")
+    one = DatasetStatistics(p=1, n=10**13, max_frequency=0.5, sizes=(2,), name="one bit")
+    settings = {"floor": floor, "ceiling": 1.5, "reduced_space_size": 10, "rows": rows}
+    for first, *others in permutations((bits, codes, one)):
+        degree = min(2, first.p)
+        info = plane_info(sampling_setting(first, PrivacySpec(1.0), degree=degree, **settings), others)
+        for place, stats in zip((info.here, *info.places), (first, *others, *BUILT_IN.values()), strict=True):
+            own = sampling_setting(stats, PrivacySpec(1.0), degree=min(degree, stats.p), **settings)
+            verdict = private_sampling_verdict(own)
+            theorem, ratio = (verdict[name].holds and own.is_valid for name in ("theorem_4_1", "bounded_ratio"))
+            accurate = all(condition.holds for condition in verdict.conditions if condition.group != "privacy")
+            assert place.region == region(accurate=accurate, theorem=theorem, ratio=ratio), (place.name, first.name)
 
 
 def test_a_dataset_on_the_ideal_cube_is_in_the_best_region() -> None:
