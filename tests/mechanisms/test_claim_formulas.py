@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -338,11 +339,10 @@ def test_the_parts_of_the_field_add_up_to_the_claim(config, spec):
     rho = sum(entry["rho"] for entry in ledger)
     if config.name == "aim":
         parts = [value(part) for part in shift[0].filled.split(r"\le ")[1].split(" + ")]
-        assert parts == pytest.approx([entry["rho"] for entry in ledger], rel=1e-3)
-    else:
-        working, result = sides(shift[0].filled)
-        assert working == pytest.approx(rho, rel=2e-3)
-        assert rho <= result <= rho * 1.001
+        assert parts == pytest.approx([entry["rho"] for entry in ledger], rel=1e-5)
+    working, result = sides(shift[0].filled)
+    assert working == pytest.approx(rho, rel=1e-5 if config.name == "aim" else 2e-3)
+    assert rho <= result <= rho * 1.001
     if mechanism.calibrated()["accounting"] == "zcdp":
         assert zcdp_delta(rho, 1.0) <= 1e-5
         assert zcdp_delta(value(claim.filled.split(r"\rho \le ")[1]), 1.0) <= 1e-5 * 1.001
@@ -575,6 +575,25 @@ def test_sources_name_their_paper():
     assert ours == {"Bounded ratio", "Stability (experimental)", "Gaussian noise", "Exact accountant"}
     pages = r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|doi\.org/10\.\d{4,5}/\S+)"
     assert all(re.fullmatch(pages, paper.address) for paper in (*PAPERS.values(), *OTHERS))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@pytest.mark.parametrize("config", [dpsyn.LocalPerturbation(), dpsyn.RandomProjection()], ids=lambda config: config.name)
+def test_one_gaussian_has_the_delta_that_is_claimed(config, epsilon):
+    _, (claim,) = lines_of(config, dpsyn.PrivacySpec(epsilon, 1e-5))
+    form = r"\\Phi\\left\((.+)\\right\) - e\^\{(.+)\}\\,\\Phi\\left\((.+)\\right\) \\le (.+)"
+    first, power_of_e, second, delta = map(value, re.fullmatch(form, claim.filled).groups())
+    law = NormalDist()
+    assert law.cdf(first) - math.exp(power_of_e) * law.cdf(second) == pytest.approx(delta, rel=0.01)
+    assert claim.formula.count(r"\Phi\left(-\frac{\mu}{2} - ") == 1
+
+
+def test_the_claim_of_averages_is_about_all_rows():
+    mechanism, (one, claim) = lines_of(dpsyn.DPMix(rows=37, order_of_mixture=50))
+    assert claim.filled == r"\delta\left(3;\ P^{\otimes 37}\right) \le 10^{-5}"
+    rate, scale = mechanism.calibrated()["sampling_rate"], mechanism.noise_scale
+    assert one.filled.startswith(rf"A = (1 - {rate:g})\,Q + {rate:g}\,")
+    assert rf"{scale:.4g}^2" in one.filled
 
 
 def last_number(line) -> float:

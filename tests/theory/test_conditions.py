@@ -90,6 +90,11 @@ def test_numbers_in_words(value: float, text: str) -> None:
     assert format_log(math.inf if value == math.inf else log_of(value)) == text
 
 
+@pytest.mark.parametrize(("value", "above", "below"), [(12345.4, "12,346", "12,345"), (12.346, "12.35", "12.34")])
+def test_a_number_on_a_side_stays_there_with_its_last_digit(value: float, above: str, below: str) -> None:
+    assert (format_log(math.log(value), 4, "at_least"), format_log(math.log(value), 4, "at_most")) == (above, below)
+
+
 @given(st.floats(-5, 13.8))
 def test_whole_numbers_next_to_a_bound(log_bound: float) -> None:
     up, down = whole(log_bound, "at_least"), whole(log_bound, "at_most")

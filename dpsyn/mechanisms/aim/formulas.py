@@ -18,11 +18,12 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
     unit, letter = ("epsilon", r"\varepsilon") if pure else ("rho", r"\rho")
     first, rest = sum(float(part[unit]) for part in before), float(rounds[unit])
     total = up(own.epsilon) if pure else up(first + rest, 6)
+    before_rounds, by_rounds = number(first, 6), number(rest, 6)
     cost = r"\frac{M}{b_t} + \frac{2 \Delta}{s_t}" if pure else r"\frac{M}{2 b_t^2} + \frac{\Delta^2}{2 s_t^2}"
     added = ClaimFormula(
         "The claim" if pure else "What all rounds cost together",
         rf"{letter} = {letter}_0 + \sum_t \left({cost}\right)",
-        rf"{number(first)} + \sum_t \left({cost}\right) \le {number(first)} + {number(rest)} \le {total}",
+        rf"{before_rounds} + \sum_t \left({cost}\right) \le {before_rounds} + {by_rounds} \le {total}",
         OUR_PROOF,
         "M cells of the table that round t measures are moved by 1, a score by Δ; b is the scale of the noise on the "
         "cells, s that of the choice. A round begins only while there is enough left.",
