@@ -26,6 +26,7 @@ from dpsyn.mechanisms.noisy_reweighting.inside import (
     draw_worst_tables,
 )
 from dpsyn.mechanisms.noisy_reweighting.panels import columns_that_fit
+from dpsyn.notation import short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.table import Table
@@ -242,6 +243,10 @@ def test_the_budget_is_the_ledger(delta: float) -> None:
     if not delta:
         assert sum(entry[spent] for entry in facts["ledger"]) == pytest.approx(1)
     assert all(entry["name"] in drawn for entry in facts["ledger"])
+    assert len(facts["ledger"]) > 1
+    assert ("ρ = " in drawn) == (delta > 0)
+    if delta:
+        assert f"together ρ = {short(sum(entry['rho'] for entry in facts['ledger']), 4)}: (1, 10⁻⁵)" in drawn
 
 
 def test_columns_are_as_many_as_fit_and_more_are_refused() -> None:

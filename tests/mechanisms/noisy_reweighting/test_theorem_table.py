@@ -72,6 +72,20 @@ def test_asia_by_hand() -> None:
     assert math.exp(laplace.setting.log_smallest_m) == pytest.approx(100 * 256 * 0.2904 * 37 * 8)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "sigma", "error", "n"), [(0.3, "0.00667", "0.304", "7,588"), (3, "6.67 × 10⁻⁴", "0.203", "1,277")]
+)
+def test_the_table_shows_the_numbers_of_asia_rounded_up(epsilon: float, sigma: str, error: str, n: str) -> None:
+    """Of 37 Walsh functions, 20 move by 2; in 20,000 rows, by an accuracy of 1/10 and γ = 1/8."""
+    table = rows_of(ASIA, PrivacySpec(epsilon, 1e-6))
+    shown = reweighting_frame([table["walsh", "laplace", True], table["walsh", "gaussian", True]])
+    laplace, gaussian = shown.to_dict("records")
+    assert laplace["Sensitivity of the averages"] == "0.002"
+    assert gaussian["Sensitivity of the averages"] == "4.48 × 10⁻⁴"
+    assert (laplace["σ"], laplace["Smallest 8·accuracy"], laplace["n at least"]) == (sigma, error, n)
+    assert (laplace["k at least"], laplace["m at least"]) == ("1,277", "2.21 × 10⁶")
+
+
 def test_tables_of_adult_need_27_times_less_noise() -> None:
     table = rows_of(ADULT)
     exact_on_valid_rows = 2 * 752 / 32561
