@@ -207,7 +207,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
     if "rho" in ledger[0]:
         how = "by the exact law of its loss" if settings["accounting"] == "exact" else "by zCDP"
         spent, total = "rho", math.fsum(entry["rho"] for entry in ledger)
-        whole = f"ρ = {short(total, 4)}: ({claim}, {readable(delta_up(guarantee.delta))}) {how}"
+        whole = f"ρ = {readable(rounded_up(total, 4))}: ({claim}, {readable(delta_up(guarantee.delta))}) {how}"
     more = " and fine histograms" * any(entry["count"] == 0 for entry in ledger)
     numbers, parts = sum(entry["count"] for entry in ledger), counted(len(ledger), "part")
     subtitle = f"{numbers:,} noisy numbers{more} in {parts}; together {whole}."
@@ -220,7 +220,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
                 "start": start,
                 "stop": start + share,
                 "count": f"{entry['count']:,}" if entry["count"] else "as the noise allows",
-                "spent": short(entry[spent], 4),
+                "spent": readable(rounded_up(entry[spent], 4)),
                 "scale": short(entry["scale"], 4),
             }
         )

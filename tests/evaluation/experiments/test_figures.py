@@ -148,5 +148,7 @@ def test_the_epsilon_that_a_point_needs_is_never_said_to_be_less_than_it_is(epsi
     (said,) = re.findall(r"needs ε = (\S+): not comparable", _note(over))
     assert epsilon <= float(said) < epsilon * 1.001
     assert "needs" not in _note(replace(over, over_budget=False))
-    (claimed,) = points_table([over], "epsilon")["Claimed ε"]
+    table = points_table([replace(over, mechanism_deviation=0.03, draw_deviation=0.01)], "epsilon")
+    assert table[["Deviation, noise", "Deviation, draw"]].to_numpy().tolist() == [[0.03, 0.01]]
+    (claimed,) = table["Claimed ε"]
     assert epsilon <= float(claimed) < epsilon * 1.001

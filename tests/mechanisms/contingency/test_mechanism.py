@@ -12,8 +12,9 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.contingency.expectations import of_release
+from dpsyn.mechanisms.contingency.expectations import of_release, of_run
 from dpsyn.mechanisms.contingency.mechanism import above, smallest_threshold
+from dpsyn.notation import number
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 from tests.conformance.neighbours import Deaf, Exact, run
@@ -198,6 +199,14 @@ def test_where_no_cell_passes_any_row_may_come():
     mechanism = dpsyn.Contingency(cells="present", rows=400).calibrate(dpsyn.PrivacySpec(1.0, 1e-4), DOMAIN, 3)
     made, _ = mechanism._run(Silent(), table_of([("p", "p")] * 3), lambda step, share: None)
     assert len(made.drop_duplicates()) == 16
+
+
+def test_noise_on_more_cells_than_rows_is_held_against_the_rows():
+    """Laplace noise of scale 20 on a count is off by 1/sinh(1/20) on average, 16 times for 3 rows: 106.6 rows for each."""
+    mechanism = dpsyn.Contingency(cells="all").calibrate(dpsyn.PrivacySpec(0.1), DOMAIN, 3)
+    ((kind, said),) = of_run(mechanism)
+    assert kind == "warning"
+    assert f"on the 16 possible rows adds up to about {number(16 / 3 / math.sinh(1 / 20), 2)} times all the rows" in said
 
 
 def test_that_no_cell_passed_is_said_of_the_release():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import get_args
 
 import numpy as np
@@ -247,6 +248,19 @@ def test_the_budget_is_the_ledger(delta: float) -> None:
     assert ("ρ = " in drawn) == (delta > 0)
     if delta:
         assert f"together ρ = {short(sum(entry['rho'] for entry in facts['ledger']), 4)}: (1, 10⁻⁵)" in drawn
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-7])
+def test_no_part_of_the_budget_is_said_to_cost_less_than_it_does(delta: float) -> None:
+    table = load_sample("car")
+    mechanism = dpsyn.NoisyReweighting(degree=2).calibrate(PrivacySpec(0.777777, delta), table.domain, n=table.n)
+    drawn = draw_budget(mechanism.facts(), mechanism.guarantee).to_json(ensure_ascii=False)
+    parts = [entry["rho" if delta else "epsilon"] for entry in mechanism.facts()["ledger"]]
+    total = re.search(r"together [ρε] = (\d\.\d+)", drawn)
+    assert total is not None
+    shown = [total[1], *re.findall(r'"spent": "([\d.]+)"', drawn)]
+    for said, true in zip(map(float, shown), [sum(parts), *parts], strict=True):
+        assert true * (1 - 1e-11) <= said <= true * 1.001
 
 
 def test_columns_are_as_many_as_fit_and_more_are_refused() -> None:

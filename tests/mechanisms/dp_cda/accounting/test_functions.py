@@ -402,6 +402,7 @@ def test_the_plan_has_the_largest_ratio_of_averages_to_noise():
     # The best order does not depend on the scale of the records or on their dimension.
     other = plan_order_of_mixture(10.0, DELTA, 0.1, [179] * 10, 179, dimension=3)
     assert other.best.order_of_mixture == plan.best.order_of_mixture
+    assert other.best.signal_to_noise == pytest.approx(planned.signal_to_noise * 64 / 3, rel=1e-9)
 
 
 def test_the_variance_of_averages_in_the_plan_is_that_of_averages():
