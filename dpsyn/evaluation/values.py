@@ -48,9 +48,12 @@ _ERRORS = 3.0
 
 _SAID = {"weekday": "{}s make", "month": "days in {} make", "day": "day {} of the month makes"}
 _PLURAL = {"weekday": "weekdays", "month": "months", "day": "days of the month"}
-_OFTEN, _LEAST_UNITS = 10, 100
+_OFTEN, _LEAST_UNITS = 4, 20
 """Last digits are looked at where they come again so often in the middle of the real values, and where that is so many
-multiples of the unit wide: of fewer the values themselves tell."""
+multiples of the unit wide: of fewer the values themselves tell, and a smooth law makes digits differ."""
+_PARITY = ("an even digit", "an odd digit")
+"""Endings, too, where values end in all ten digits."""
+_DIGITS = 10
 
 _Share = tuple[object, str, float, float]
 """What has a share, in words with their verb, and its share of the real values and of the others."""
@@ -89,8 +92,9 @@ class ValueErrors:
         calendar: of dates, by the name of each weekday, month and day of the month: its shares of the real values and of the
             others.
         keep: parts of a date that its domain keeps, of "weekday", "month" and "day".
-        endings: of numbers over many multiples of a unit, by the last digit and the last two as they are written: the shares
-            of the real values and of the others, where one of them is more than :data:`_LOST_SHARE`.
+        endings: of numbers over many multiples of a unit, by the last digit and the last two as they are written, and by
+            whether it is even: the shares of the real values and of the others, where one of them is more than
+            :data:`_LOST_SHARE`.
     """
 
     column: str
@@ -205,7 +209,7 @@ class ValueErrors:
             of, _, real, share = one
             apart, allowed = _apart(real, share, self.real_rows, self.rows)
             beyond[one] = apart - max(allowed, beside.get(of, 0.0), self.chance if self.few else 0.0)
-        worst = max(beyond, key=beyond.__getitem__, default=None)
+        worst = max(beyond, key=lambda one: (round(beyond[one], 9), one[2]), default=None)
         if worst is None or beyond[worst] <= _LOST_SHARE:
             return []
         name, said, real, share = worst
@@ -437,11 +441,12 @@ def _endings(
         return ()
     wide = quantiles[-1] - quantiles[0]
     found = list[tuple[str, float, float]]()
-    for names in (units.endings(unit, digits) for digits in (1, 2)):
+    one, two = (units.endings(unit, digits) for digits in (1, 2))
+    for names in (one, two, *[_PARITY] * (len(one) == _DIGITS)):
         if wide >= max(_LEAST_UNITS, _OFTEN * len(names)) * unit:
             counts = [np.abs(units.counts(law.values, unit)).astype(np.int64) % len(names) for law in (real, other)]
             found += _by_name(names, counts, (real, other))
-    return tuple(one for one in found if max(one[1:]) > _LOST_SHARE)
+    return tuple(ending for ending in found if max(ending[1:]) > _LOST_SHARE)
 
 
 def _by_name(

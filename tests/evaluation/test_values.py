@@ -560,7 +560,10 @@ EVERY = np.arange(4_000.0)
         (0.01, np.repeat(EVERY[:400] + 0.99, 10), ".99", 1.0, 0.01),
         (0.01, -np.repeat(EVERY[:400] + 0.99, 10), ".99", 1.0, 0.01),
         (5, np.append(np.repeat(EVERY[1:400] * 100, 10), 12345), "00", 3990 / 3991, 0.05),
-        (1, 2 * EVERY, "1", 0.0, 0.1),
+        (1, 2 * EVERY, "an even digit", 1.0, 0.5),
+        (0.01, EVERY / 50, "an even digit", 1.0, 0.5),
+        (1, 2 * EVERY + 1, "an odd digit", 1.0, 0.5),
+        (1, np.append(5 * EVERY, 5 * EVERY // 10 * 10), "0", 0.75, 0.1),
         (0.25, EVERY, ".00", 1.0, 0.25),
         (100, 1_000 * EVERY[:400], "000", 1.0, 0.1),
     ],
@@ -579,13 +582,33 @@ def test_last_digits_that_are_lost_are_told_of_numbers(unit, real, ending, share
 
 
 def test_last_digits_are_not_looked_at_of_few_multiples_or_of_any_numbers():
-    """From 100 multiples in the middle on; two digits where they come again ten times there."""
-    for wide, digits in ((99, set()), (100, {1}), (999, {1}), (1_000, {1, 2})):
-        real = np.repeat([5, 5 + wide // 2, 5 + wide], [4, 32, 4])
-        assert {len(name) for name, *_ in numbers(real, real, 1).endings} == digits
-        assert bool(numbers(5 * real, 5 * real, 5).endings) == bool(digits)
+    """From 20 multiples in the middle on, where they come again four times there."""
+    parity = {3}
+    for wide, ones, fives in (
+        (19, set(), set()),
+        (20, parity, {1}),
+        (39, parity, {1}),
+        (40, parity | {1}, {1}),
+        (79, parity | {1}, {1}),
+        (80, parity | {1}, {1, 2}),
+        (399, parity | {1}, {1, 2}),
+        (400, parity | {1, 2}, {1, 2}),
+    ):
+        real = np.repeat([6, 6 + wide // 4 * 2, 6 + wide], [4, 32, 4])
+        for unit, lengths in ((1, ones), (5, fives)):
+            assert {min(len(name), 3) for name, *_ in numbers(unit * real, unit * real, unit).endings} == lengths
     assert numbers(EVERY, 2 * EVERY, None).endings == ()
     assert numbers([], EVERY, 1).endings == ()
+
+
+def test_heaped_ages_and_even_blood_pressures_that_are_lost_are_told():
+    """Both in a middle of 60 units; 300 even numbers are too few for single digits."""
+    random = np.random.default_rng(0)
+    age, pressure = random.integers(18, 91, 4_000), random.normal(90, 18, 300).round()
+    heaped = np.where(random.random(4_000) < 0.35, 5 * random.integers(4, 18, 4_000), age)
+    assert "'x' that end in 0 make up" in numbers(heaped, age, 1).ending_off()
+    even = np.where(random.random(300) < 0.97, pressure // 2 * 2, pressure)
+    assert "'x' that end in an even digit make up 9" in numbers(even, pressure, 1).ending_off()
 
 
 @pytest.mark.parametrize("rows", [20, 200, 2000])
@@ -596,9 +619,14 @@ def test_last_digits_of_two_samples_of_one_law_are_not_told(rows):
         lambda: np.where(random.random(rows) < 0.4, random.integers(1, 400, rows) * 100, random.integers(0, 40_000, rows)),
         lambda: random.integers(1, 400, rows) + random.choice([0.99, 0.95, 0.5, 0.0], rows, p=[0.5, 0.2, 0.2, 0.1]),
         lambda: random.lognormal(5, 1.5, rows).round(2),
+        lambda: random.normal(90, 15, rows).round() / 100,
+        lambda: 2 * random.normal(45, 8, rows).round() / 100,
+        lambda: np.where(random.random(rows) < 0.4, 5 * random.integers(4, 18, rows), random.integers(18, 91, rows)) / 100,
+        lambda: np.floor(random.exponential(10, rows)) / 100,
+        lambda: 7 * random.integers(0, 9, rows) / 100,
     ]
     for law in laws:
-        for _ in range(25):
+        for _ in range(10):
             errors = numbers(law(), law(), 0.01)
             assert errors.warning() == errors.ending_off() == ""
 
