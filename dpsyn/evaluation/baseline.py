@@ -32,7 +32,7 @@ from dpsyn.evaluation.distances import (
     relations_off,
 )
 from dpsyn.evaluation.fresh import FreshSample, Plan, pairs_of
-from dpsyn.evaluation.orders import Order, orders
+from dpsyn.evaluation.orders import Order, Rule, orders_and_rules
 from dpsyn.evaluation.prediction import (
     DEFAULT_MODELS,
     MODELS,
@@ -81,7 +81,7 @@ class Closeness:
             the commonest first.
         lost: pairs of columns whose relation is weaker by no chance, its strength, and how much of it is left.
         made: pairs whose relation is stronger by no chance, its strength in these rows, and how much of it real ones have.
-        orders: of two columns of dates or of numbers, those that no real row breaks.
+        orders, rules: of two columns of dates or of numbers, orders that no real row breaks, and rules that most keep.
     """
 
     rows: int
@@ -97,6 +97,7 @@ class Closeness:
     lost: Relations = ()
     made: Relations = ()
     orders: tuple[Order, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -110,6 +111,7 @@ class Closeness:
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
             "orders": [order.to_dict() for order in self.orders],
+            "rules": [rule.to_dict() for rule in self.rules],
             **{
                 name: [dict(zip(("column", "other", "strength", "left"), one, strict=True)) for one in found]
                 for name, found in (("lost", self.lost), ("made", self.made))
@@ -316,7 +318,7 @@ def closeness(
         None if target is None else regression(seen, rows, target, seed),
         out_of_proportion(real, other.codes, table.domain),
         *relations_off(real, other.codes, table.domain.names, pairs_of(plan), ordered),
-        orders(seen, rows),
+        *orders_and_rules(seen, rows),
     )
 
 

@@ -348,13 +348,14 @@ def _numbers(report: Report) -> Finding | None:
 
 
 def _with_orders(report: Report, numbers: Finding | None) -> Finding | None:
-    """The finding on numbers, and what is lost of their orders."""
-    fresh = () if report.noise_floor is None else report.noise_floor.orders
-    lost = lost_orders(report.release.orders, fresh, report.release.rows)
+    """The finding on numbers, and what is lost of their orders and rules."""
+    release, floor = report.release, report.noise_floor
+    fresh = () if floor is None else floor.orders + floor.rules
+    lost = lost_orders(release.orders + release.rules, fresh, release.rows)
     if numbers is None or not lost:
         return numbers
     if numbers.grade == "cannot be judged":  # too few rows for anything else
-        return replace(numbers, grade="with care", figure="an order is lost", sentence=lost)
+        return replace(numbers, grade="with care", figure="a rule is lost", sentence=lost)
     return replace(numbers, grade="poor" if numbers.grade == "poor" else "with care", sentence=f"{numbers.sentence} {lost}")
 
 

@@ -295,12 +295,17 @@ def out_of_proportion(real: Rows, synthetic: Codes, domain: Domain) -> tuple[tup
 
 
 def no_chance(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:
-    """Which codes ``others`` have less than a fifth as often, and by no chance: so few of them among all (binomial)."""
+    """Which codes ``others`` have less than a fifth as often, and by no chance."""
+    few = others / max(others.sum(), 1) < _ALL_BUT_GONE * rows / max(rows.sum(), 1)
+    return np.asarray(few & rarer(rows, others), dtype=bool)
+
+
+def rarer(rows: Integers, others: Integers) -> npt.NDArray[np.bool_]:
+    """Which codes ``others`` have less often, and by no chance: so few of them among all (binomial)."""
     from scipy.stats import binom
 
     n, k = max(rows.sum(), 1), max(others.sum(), 1)
-    few = others / k < _ALL_BUT_GONE * rows / n
-    return np.asarray(few & (binom.cdf(others, rows + others, k / (n + k)) < _NO_CHANCE), dtype=bool)
+    return np.asarray(binom.cdf(others, rows + others, k / (n + k)) < _NO_CHANCE)
 
 
 def _summary(subsets: Subsets, errors: Floats, names: Sequence[str]) -> MarginalError:

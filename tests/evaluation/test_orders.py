@@ -1,4 +1,4 @@
-"""Orders of two columns: kept by every real row, and broken by other rows, with no alarm where chance does it."""
+"""Orders and rules of two columns: kept by real rows, and broken by other rows, with no alarm where chance does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import dpsyn
 from dpsyn.data import counted as counted_module
 from dpsyn.data.counted import CountedTable
 from dpsyn.evaluation.conclusions import conclusions
-from dpsyn.evaluation.orders import MOST_ORDERED, Order, lost_orders, orders
+from dpsyn.evaluation.orders import MOST_ORDERED, Order, Rule, lost_orders, orders_and_rules
+from dpsyn.notation import percent
 
 STAYS = dpsyn.Domain.of(
     [
@@ -23,6 +24,15 @@ STAYS = dpsyn.Domain.of(
     + [dpsyn.Attribute("ward", "categorical", ("a", "b"), public=True)]
 )
 ORDER = Order("admitted", "discharged", True, 1_000, 1_000, 420, 0.5)
+RULE = Rule("birth", "age", False, 1_000, 1_000, 700, 0.99, 0, (2025.0,), True)
+
+
+def orders(real: dpsyn.Table, other: dpsyn.Table) -> tuple[Order, ...]:
+    return orders_and_rules(real, other)[0]
+
+
+def rules(real: dpsyn.Table, other: dpsyn.Table) -> tuple[Rule, ...]:
+    return orders_and_rules(real, other)[1]
 
 
 def stays(n: int, seed: int = 0) -> pd.DataFrame:
@@ -98,7 +108,7 @@ def test_of_rows_too_few_for_anything_else_a_lost_order_alone_is_told():
     real = dpsyn.Table(stays(110), STAYS)
     report = dpsyn.evaluate(real, shuffled(real.frame))
     (found,) = [found for found in conclusions(report) if found.about == "numbers"]
-    assert (found.grade, found.figure) == ("with care", "an order is lost")
+    assert (found.grade, found.figure) == ("with care", "a rule is lost")
     assert found.sentence.startswith("In ")
     assert found.sentence.endswith("in none of 110 real ones.")
 
@@ -183,8 +193,8 @@ def test_the_worst_is_named_and_the_others_counted():
     more = replace(ORDER, first="x"), replace(ORDER, first="discharged", second="x", broken=100)
     both = replace(more[0], first="discharged", second="x")
     said = "In 50\N{NO-BREAK SPACE}% of the rows 'begun' is larger than 'discharged', in none of 1,000 real ones"
-    assert lost_orders([ORDER, worse], (), 1_000) == f"{said}; so it is with 1 more pair of columns."
-    assert lost_orders([ORDER, worse, *more, both], (), 1_000) == f"{said}; so it is with 2 more pairs of columns."
+    assert lost_orders([ORDER, worse], (), 1_000) == f"{said}; such a rule is lost in 1 more pair of columns."
+    assert lost_orders([ORDER, worse, *more, both], (), 1_000) == f"{said}; such a rule is lost in 2 more pairs of columns."
     assert "of the rows that have both 'admitted' is after" in lost_orders([ORDER], (), 1_001)
     assert lost_orders([replace(ORDER, broken=0)], (), 1_000) == lost_orders([], (), 1_000) == ""
 
@@ -239,3 +249,160 @@ def test_the_first_columns_are_looked_at_and_of_very_many_no_more():
     assert {name for order in found for name in order.columns} == set(list(columns)[:MOST_ORDERED])
     wide = dpsyn.evaluate(table, table.frame, degrees=[1])
     assert f"orders those of the first {MOST_ORDERED} of each kind" in " ".join(wide.notes)
+
+
+def people(n: int, seed: int = 0, kept: float = 1.0) -> dict[str, object]:
+    """Year of birth and age in 2025, kept together by so many."""
+    random = np.random.default_rng(seed)
+    birth = random.integers(30, 80, n)
+    return {"birth": birth, "age": np.where(random.random(n) < kept, 100 - birth, random.integers(20, 71, n))}
+
+
+def test_ages_that_contradict_years_of_birth_are_told():
+    real, holdout = numbers(people(2_000), 1.0), numbers(people(500, 1), 1.0)
+    made = shuffled(real.frame)
+    report = dpsyn.evaluate(real, made, holdout=holdout)
+    kept = int((made["birth"] + made["age"] == 100).sum())
+    grade, said = numbers_of(report)
+    assert grade == "with care"
+    told = f" In all 2,000 real rows 'birth' + 'age' is 100, in {percent(kept / 2000, 3)} of the synthetic ones."
+    assert said.endswith(told)
+    (rule,) = report.to_dict()["release"]["rules"]
+    assert (rule["values"], rule["is_sum"], rule["broken"], rule["share"]) == ((100.0,), True, 2000 - kept, 1 - kept / 2000)
+    (fresh,) = report.noise_floor.rules
+    assert (fresh.rows, fresh.broken) == (500, 0)
+    grade, said = numbers_of(dpsyn.evaluate(real, numbers(people(2_000, 2), 1.0).frame, holdout=holdout))
+    assert (grade, "real rows" in said) == ("no fault seen", False)
+    also = replace(report.noise_floor, rules=(replace(fresh, broken=400),))
+    assert "real rows" not in numbers_of(replace(report, noise_floor=also))[1]
+
+
+@pytest.mark.parametrize(
+    ("apart", "said"),
+    [
+        (lambda a: a, "'b' equals 'a'"),
+        (lambda a: a + 3, "'b' \N{MINUS SIGN} 'a' is 3"),
+        (lambda a: a - 3, "'a' \N{MINUS SIGN} 'b' is 3"),
+        (lambda a: 70 - a, "'a' + 'b' is 70"),
+        (lambda a: 70 - a + np.arange(len(a)) % 2, "'a' + 'b' is 70 or 71"),
+        (lambda a: a - np.arange(len(a)) % 2, "'a' \N{MINUS SIGN} 'b' is 0 or 1"),
+    ],
+)
+@pytest.mark.parametrize("unit", [1.0, 0.01])
+def test_what_one_value_or_two_multiples_next_to_each_other_have_of_differences_and_sums_is_a_rule(apart, said, unit):
+    random = np.random.default_rng(0)
+    a = random.integers(5, 60, 400)
+    cells = {"a": a * unit, "b": apart(a) * unit}
+    real, made = numbers(cells, unit), numbers({"a": cells["a"], "b": random.permutation(cells["b"])}, unit)
+    (rule,) = rules(real, made)
+    assert (rule.real_rows, rule.real_broken) == (400, 0)
+    if unit == 1:
+        assert f"In all 400 real rows {said}, in " in lost_orders([rule], (), 400)
+    assert (rule.rows, rules(real, real)[0].broken) == (400, 0)
+    assert rule.broken > 300
+
+
+def test_numbers_of_any_size_and_dates_have_rules_of_one_value():
+    random = np.random.default_rng(0)
+    a = random.random(300) * 40
+    (rule,) = rules(numbers({"a": a, "b": a + 0.1}), numbers({"a": a, "b": a + 0.2}))
+    assert (rule.values, rule.broken) == ((0.1,), 300)
+    assert rules(numbers({"a": a, "b": a + random.random(300)}), numbers({"a": a, "b": a})) == ()
+    begin = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 600, 300), "D")
+    real = dpsyn.Table(pd.DataFrame({"admitted": begin, "discharged": begin + pd.Timedelta(30, "D"), "ward": "a"}), STAYS)
+    (rule,) = rules(real, dpsyn.Table(shuffled(real.frame), STAYS))
+    assert "real rows 'discharged' \N{MINUS SIGN} 'admitted' is 30 days, in " in lost_orders([rule], (), 300)
+
+
+def test_a_rule_that_most_real_rows_keep_is_told_with_their_share():
+    real = numbers(people(2_000, kept=0.7) | {"note": np.where(np.arange(2_000) % 9, 50.0, np.nan)}, 1.0)
+    made = shuffled(real.frame)
+    (rule,) = rules(real, dpsyn.Table(made, real.domain))
+    share = (real.frame["birth"] + real.frame["age"] == 100).mean()
+    assert (rule.columns, 1 - rule.real_share) == (("birth", "age"), pytest.approx(share))
+    said = f"In {percent(share, 3)} of the real rows 'birth' + 'age' is 100, in {percent(1 - rule.share, 3)} of the"
+    assert lost_orders([rule], (), 2_000) == f"{said} synthetic ones."
+    assert "of the real rows that have both 'birth'" in lost_orders([rule], (), 2_001)
+    assert rules(numbers(people(2_000, kept=0.45), 1.0), real) == ()
+
+
+def test_columns_of_mostly_one_value_have_no_rule():
+    """Nor have two that are mostly 0, in the same rows or not."""
+    random = np.random.default_rng(0)
+    some = random.integers(0, 90, (2, 1_000))
+    for share in (0.6, 0.9, 0.97):
+        none = [random.random(1_000) < share for _ in range(2)]
+        for first in none:
+            cells = {"a": np.where(first, 0, some[0]), "b": np.where(none[1], 0, some[1])}
+            assert rules(numbers(cells, 1.0), numbers(cells, 1.0)) == ()
+    constant = {"a": np.full(1_000, 7), "b": np.where(random.random(1_000) < 0.995, 3, some[1])}
+    assert rules(numbers(constant, 1.0), numbers(constant, 1.0)) == ()
+
+
+@pytest.mark.parametrize(("n", "kept"), [(100, True), (99, False)])
+def test_so_few_rows_make_no_rule(n: int, kept: bool):
+    low = np.arange(float(n)) % 50
+    table = numbers({"low": np.append(low, np.nan), "high": np.append(low + 1, 2.0)}, 1.0)
+    assert bool(rules(table, table)) == kept
+
+
+def test_rows_that_are_sorted_and_seldom_filled_show_their_rules():
+    """Of 20,000 rows every hundredth has both, and the last ones break the rule."""
+    low = np.sort(np.random.default_rng(0).integers(0, 60, 20_000)).astype(float)
+    high = np.where(np.arange(20_000) % 20, np.nan, low + 5)
+    high[-400:] = low[-400:] + 30
+    made = numbers({"low": low, "high": np.where(np.isnan(high), np.nan, 70.0)}, 1.0)
+    (rule,) = rules(numbers({"low": low, "high": high}, 1.0), made)
+    assert (rule.values, rule.real_rows, rule.real_broken, rule.rows) == ((5.0,), 1_380, 400, 1_380)
+
+
+def test_of_columns_that_are_all_the_same_each_has_the_rule_with_the_first():
+    same = np.arange(300.0) % 70
+    table = numbers(dict.fromkeys("abcd", same), 1.0)
+    assert [rule.columns for rule in rules(table, table)] == [("a", "b"), ("a", "c"), ("a", "d")]
+
+
+def test_a_rule_is_lost_beyond_chance_and_a_fifth_beyond_the_real_rows_that_break_it():
+    large = replace(RULE, real_rows=100_000, rows=100_000, real_broken=30_000)
+    assert not replace(large, broken=36_000).is_lost(0.3)
+    assert replace(large, broken=36_001).is_lost(0.3)
+    assert not replace(large, broken=31_001, real_broken=0).is_lost(0.07)
+    assert replace(large, broken=40_000).is_lost(0.319)
+    assert not replace(large, broken=40_000).is_lost(0.321)
+    few = replace(RULE, real_rows=100, rows=100, real_broken=30)
+    assert not replace(few, broken=55).is_lost(0.3)
+    assert replace(few, broken=90).is_lost(0.3)
+
+
+def test_what_all_real_rows_keep_is_told_before_what_most_do_and_a_pair_counts_once():
+    most = replace(RULE, broken=990, real_broken=300)
+    same = replace(most, first="admitted", second="discharged")
+    assert lost_orders([most, ORDER], (), 1_000).startswith("In 42\N{NO-BREAK SPACE}% of the rows 'admitted' is after")
+    assert lost_orders([ORDER, RULE], (), 1_000).startswith(
+        "In all 1,000 real rows 'birth' + 'age' is 2025, in 30\N{NO-BREAK SPACE}%"
+    )
+    assert "more pair" not in lost_orders([same, ORDER], (), 1_000)
+    assert "such a rule is lost in 1 more pair of columns." in lost_orders([most, same, ORDER], (), 1_000)
+    # Fresh rows that break an order say nothing of the rule of the same columns.
+    assert lost_orders([same], [replace(ORDER, broken=900)], 1_000)
+
+
+@pytest.mark.parametrize(("n", "k"), [(100, 100), (100, 20_000), (1_000, 1_000), (20_000, 300)])
+def test_rows_of_the_same_law_lose_no_rule(n: int, k: int):
+    """Which hold in half of the rows to all of them, so that chance decides whether they are rules; and small numbers."""
+    random = np.random.default_rng(n + k)
+    kept = np.append(np.linspace(0.45, 0.7, 6), [0.9, 0.97, 1 - 2 / n, 1.0])
+
+    def draw(rows: int) -> dpsyn.Table:
+        one, noise = random.integers(0, 40, rows), random.integers(0, 60, (10, rows))
+        same = random.random((10, rows)) < kept[:, None]
+        alike = {f"c{j}": np.where(same[j], 50 - one if j % 2 else one + j, noise[j]) for j in range(10)}
+        return numbers({"one": one, **alike, "few": one // 15, "coin": (one // 15 + (random.random(rows) < 0.3)) % 3}, 1.0)
+
+    seen = 0
+    for _ in range(10):
+        real, fresh, other = draw(n), draw(n // 3), draw(k)
+        found = rules(real, other)
+        seen += len(found)
+        assert lost_orders(found, rules(real, fresh), k) == lost_orders(found, (), k) == ""
+    assert seen > 50
