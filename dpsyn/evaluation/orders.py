@@ -4,6 +4,7 @@ value that their difference or sum has."""
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import permutations
@@ -32,6 +33,7 @@ _FRESH, _TWICE = 5, 2
 """So many times as often as fresh real rows others have to break it, and as real rows shuffled ones."""
 _ROUNDING = 1e-9, 0.01
 """Values so near are one: in parts of the range, or of the unit."""
+_TINY = sys.float_info.min
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ def orders_and_rules(table: Table, rows: Table) -> tuple[tuple[Order, ...], tupl
         named = [attribute for attribute in table.domain.attributes if attribute.kind == kind][:MOST_ORDERED]
         columns = [_Column.of(attribute, table, rows) for attribute in named]
         orders += _orders(columns)
-        rules += _rules(columns)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is infinite keeps no rule
+            rules += _rules(columns)
     return tuple(orders), tuple(rules)
 
 
@@ -192,7 +195,7 @@ def _likely(columns: Sequence[_Column], i: int, is_sum: bool) -> Iterator[tuple[
     for at in np.flatnonzero(2 * (np.abs(apart - middle[:, None]) <= wide[:, None]).sum(axis=1) > known).tolist():
         two, found = columns[i + 1 + at], apart[at, : known[at]]
         near, unit = _grain(one, two)
-        value = round(float(middle[at]), math.ceil(-math.log10(near)))
+        value = round(float(middle[at]), max(0, math.ceil(-math.log10(near))))
         pairs = [(value - unit, value), (value, value + unit)] if unit else []
         broken = {values: 1 - float(_kept(found, values, near)) / len(found) for values in [(value,), *pairs]}
         values = next((values for values, share in broken.items() if share <= _LEAST), (value,))
@@ -212,8 +215,8 @@ def _grain(one: _Column, two: _Column) -> tuple[float, float]:
     some = [column.attribute.unit for column in (one, two)]
     if some[0] is None or some[1] is None:
         bounds = [bound or 0.0 for column in (one, two) for bound in (column.attribute.lower, column.attribute.upper)]
-        return _ROUNDING[0] * max(map(abs, bounds)), 0.0
-    return _ROUNDING[1] * min(some[0], some[1]), some[0] if some[0] == some[1] else 0.0
+        return max(_ROUNDING[0] * max(map(abs, bounds)), _TINY), 0.0
+    return max(_ROUNDING[1] * min(some[0], some[1]), _TINY), some[0] if some[0] == some[1] else 0.0
 
 
 def _kept(law: Floats, values: Sequence[float] | Sequence[Floats], near: float) -> npt.NDArray[np.intp]:

@@ -314,6 +314,16 @@ def test_numbers_of_any_size_and_dates_have_rules_of_one_value():
     assert "real rows 'discharged' \N{MINUS SIGN} 'admitted' is 30 days, in " in lost_orders([rule], (), 300)
 
 
+@pytest.mark.parametrize(("most", "known"), [(1.7e308, True), (1e-290, True), (1e-315, False)])
+@pytest.mark.filterwarnings("error")
+def test_the_largest_and_the_smallest_numbers_may_have_rules(most: float, known: bool):
+    part, bounds = np.random.default_rng(0).random(300), {"a": (0, most), "b": (0, most), "c": (-most, 0)}
+    named = [dpsyn.Attribute(name, "numeric", lower=of[0], upper=of[1], public=True) for name, of in bounds.items()]
+    real = dpsyn.Table(pd.DataFrame({"a": part, "b": part, "c": -part}) * most, dpsyn.Domain.of(named))
+    found = [(rule.columns, rule.values, rule.is_sum) for rule in rules(real, real)]
+    assert found == [(("a", "b"), (0.0,), False), (("a", "c"), (0.0,), True)] * known
+
+
 def test_a_rule_that_most_real_rows_keep_is_told_with_their_share():
     real = numbers(people(2_000, kept=0.7) | {"note": np.where(np.arange(2_000) % 9, 50.0, np.nan)}, 1.0)
     made = shuffled(real.frame)
