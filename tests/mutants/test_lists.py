@@ -23,8 +23,9 @@ def test_every_line_has_its_place_and_every_fault_that_is_excused_exists() -> No
     names = {mutant.name for mutant in all_mutants()}
     assert set(excused) <= names
     assert all(len(reason) > 10 for reason in excused.values())
+    by_hand = {fault.path for fault in written_faults()}
     for path, wanted in table("lines.toml")["lines"].items():
-        assert any(True for _ in mutants(path, source_of(path), wanted))
+        assert path in by_hand or any(True for _ in mutants(path, source_of(path), wanted))
 
 
 def test_the_mutator_changes_what_it_says() -> None:

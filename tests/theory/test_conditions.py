@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
@@ -61,6 +61,8 @@ def test_zero_and_infinity() -> None:
     assert json.loads(text)["log10_actual"] == pytest.approx(3000 / math.log(10))
 
 
+@example(math.log(1234.4), 3)
+@example(math.log(1234.6), 3)
 @given(st.floats(-2000, 2000), st.sampled_from([2, 3, 4]))
 def test_shown_numbers_are_close_and_on_the_safe_side(log_value: float, digits: int) -> None:
     for side in (None, "at_least", "at_most"):

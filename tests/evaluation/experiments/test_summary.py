@@ -12,6 +12,7 @@ import pytest
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import CellResult, Point, crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.results import Status
+from dpsyn.evaluation.experiments.summary import points_table
 
 
 def result(repeat: int, numbers: list[float], value: float = 1.0, label: str = "a") -> CellResult:
@@ -37,6 +38,9 @@ def test_a_small_case_by_hand() -> None:
     half = 12.706204736 * math.sqrt(8) / math.sqrt(2)
     assert (point.low, point.high) == pytest.approx((4 - half, 4 + half))
     assert (point.runs, point.draws) == (2, 4)
+    (line,) = points_table([point], "epsilon").to_dict("records")
+    shown = [line[column] for column in ("Mean", "95 % from", "to", "Deviation, noise", "Deviation, draw")]
+    assert shown == pytest.approx([4, 4 - half, 4 + half, math.sqrt(7), math.sqrt(2)])
 
 
 def test_runs_with_unequal_draws_by_hand() -> None:

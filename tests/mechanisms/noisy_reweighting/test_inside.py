@@ -241,8 +241,10 @@ def test_the_budget_is_the_ledger(delta: float) -> None:
     assert ("exact law" in drawn) == (delta > 0)
     assert sum(entry["share"] for entry in facts["ledger"]) == pytest.approx(1)
     assert f'"title": "{"ρ" if delta else "ε"}"' in drawn
+    total = sum(entry[spent] for entry in facts["ledger"])
+    assert f"together {'ρ' if delta else 'ε'} = {short(total, 4)}" in drawn
     if not delta:
-        assert sum(entry[spent] for entry in facts["ledger"]) == pytest.approx(1)
+        assert total == pytest.approx(1)
     assert all(entry["name"] in drawn for entry in facts["ledger"])
     assert len(facts["ledger"]) > 1
     assert ("ρ = " in drawn) == (delta > 0)

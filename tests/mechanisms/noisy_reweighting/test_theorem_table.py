@@ -70,6 +70,21 @@ def test_asia_by_hand() -> None:
     assert math.exp(laplace.setting.log_smallest_rows) == pytest.approx(200 * math.log(2 * 37 * 8))
     assert math.exp(table[WALSH_PUBLISHED].setting.log_smallest_rows) == pytest.approx(100 * math.log(37 * 8))
     assert math.exp(laplace.setting.log_smallest_m) == pytest.approx(100 * 256 * 0.2904 * 37 * 8)
+    # They are shown rounded to the side on which the theorem holds: 0.00044721 as 0.000448, 1276.70 as 1,277.
+    frame = reweighting_frame(list(table.values())).set_index("Statistics and noise")
+    assert frame.loc["Walsh, Gaussian"].to_dict() == {
+        "|F|": "37",
+        "Sensitivity of the averages": "4.48 × 10⁻⁴",
+        "σ": "0.00203",
+        "Smallest 8·accuracy": "0.203",
+        "Informative": "yes",
+        "n at least": "1,449",
+        "k at least": "1,277",
+        "m at least": "2.21 × 10⁶",
+    }
+    assert math.exp(gaussian.setting.log_sigma) == pytest.approx(0.0020263, rel=1e-4)
+    assert math.exp(gaussian.log_n) == pytest.approx(1448.01, rel=1e-5)
+    assert gaussian.smallest_error == pytest.approx(8 * math.sqrt(2 * math.log(2 * 37 * 8) / 20_000))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from dpsyn.mechanisms.dp_cda.accounting.functions import (
     dp_cda_epsilon,
     dp_cda_noise_scale,
 )
-from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
+from dpsyn.mechanisms.dp_cda.accounting.plan import OrderPlan, PlannedOrder, plan_order_of_mixture
 from dpsyn.privacy.mixing import exact as mixing
 from dpsyn.privacy.mixing.pairs import MixedClass, Part, dominating, mixed_classes
 from dpsyn.privacy.mixing.pld import composed_epsilon
@@ -399,10 +399,11 @@ def test_the_plan_has_the_largest_ratio_of_averages_to_noise():
     )
     expected = (179 - planned.order_of_mixture) / 178 / planned.order_of_mixture / 64 / planned.noise_scale**2
     assert planned.signal_to_noise == pytest.approx(expected, rel=1e-9)
+    assert OrderPlan((PlannedOrder(4, 1.0, 2.0), PlannedOrder(8, 0.5, 2.0))).best.order_of_mixture == 4
     # The best order does not depend on the scale of the records or on their dimension.
     other = plan_order_of_mixture(10.0, DELTA, 0.1, [179] * 10, 179, dimension=3)
     assert other.best.order_of_mixture == plan.best.order_of_mixture
-    assert other.best.signal_to_noise == pytest.approx(planned.signal_to_noise * 64 / 3, rel=1e-9)
+    assert other.best.signal_to_noise == pytest.approx(plan.best.signal_to_noise * 64 / 3, rel=1e-9)
 
 
 def test_the_variance_of_averages_in_the_plan_is_that_of_averages():
