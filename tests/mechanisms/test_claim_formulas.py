@@ -623,25 +623,6 @@ def test_sources_name_their_paper():
     assert all(re.fullmatch(pages, paper.address) for paper in (*PAPERS.values(), *OTHERS))
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
-@pytest.mark.parametrize("config", [dpsyn.LocalPerturbation(), dpsyn.RandomProjection()], ids=lambda config: config.name)
-def test_one_gaussian_has_the_delta_that_is_claimed(config, epsilon):
-    _, (claim,) = lines_of(config, dpsyn.PrivacySpec(epsilon, 1e-5))
-    form = r"\\Phi\\left\((.+)\\right\) - e\^\{(.+)\}\\,\\Phi\\left\((.+)\\right\) \\le (.+)"
-    first, power_of_e, second, delta = map(value, re.fullmatch(form, claim.filled).groups())
-    law = NormalDist()
-    assert law.cdf(first) - math.exp(power_of_e) * law.cdf(second) == pytest.approx(delta, rel=0.01)
-    assert claim.formula.count(r"\Phi\left(-\frac{\mu}{2} - ") == 1
-
-
-def test_the_claim_of_averages_is_about_all_rows():
-    mechanism, (one, claim) = lines_of(dpsyn.DPMix(rows=37, order_of_mixture=50))
-    assert claim.filled == r"\delta\left(3;\ P^{\otimes 37}\right) \le 10^{-5}"
-    rate, scale = mechanism.calibrated()["sampling_rate"], mechanism.noise_scale
-    assert one.filled.startswith(rf"A = (1 - {rate:g})\,Q + {rate:g}\,")
-    assert rf"{scale:.4g}^2" in one.filled
-
-
 def last_number(line) -> float:
     return value(line.filled.split(" = ")[-1])
 

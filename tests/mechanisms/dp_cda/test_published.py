@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -80,6 +81,8 @@ def test_rows_have_the_columns_bounds_and_number_that_were_asked_for():
 def test_its_noise_is_that_of_the_published_formula():
     sigma = mechanism().calibrated()["noise_scale"]
     assert sigma == published_sigma(epsilon=10, order_of_mixture=4, n=TABLE.n, delta=1e-5, rows=200)
+    odd = replace(CONFIG, rows=201).calibrate(SPEC, TABLE.domain, n=TABLE.n)  # T as asked for, of which two classes make 200
+    assert odd.noise_scale == published_sigma(epsilon=10, order_of_mixture=4, n=TABLE.n, delta=1e-5, rows=201)
     found = published_epsilon(order_of_mixture=4, sigma=sigma, n=TABLE.n, delta=1e-5, rows=200)
     assert found == pytest.approx(10, rel=1e-6)
     values, labels = np.zeros((400, 5)), np.arange(400) % 2
@@ -92,6 +95,9 @@ def test_labels_are_noisy_one_hot_vectors():
     wanted = np.repeat(np.arange(4), 4000)
     _, silent = published_rows(values, labels, 4, 4, 4000, 1e-3, np.random.default_rng(0))
     assert (silent == wanted).all()
+    # Of two labels, 1 + N(0, σ²) is above N(0, σ²) with the probability Φ(1/(σ√2)).
+    _, between = published_rows(values, labels % 2, 2, 4, 20_000, 1.0, np.random.default_rng(0))
+    assert (between == np.repeat([0, 1], 20_000)).mean() == pytest.approx(0.760, abs=0.01)
     _, loud = published_rows(values, labels, 4, 4, 4000, 1e3, np.random.default_rng(0))
     assert (loud == wanted).mean() == pytest.approx(0.25, abs=0.02)
 

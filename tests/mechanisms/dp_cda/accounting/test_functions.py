@@ -418,6 +418,8 @@ def test_the_variance_of_averages_in_the_plan_is_that_of_averages():
     ):
         (planned,) = plan_order_of_mixture(5.0, DELTA, 1.0, 30, 10, orders=[6], variant=variant).orders
         assert float((drawn**2).mean()) / planned.noise_scale**2 == pytest.approx(planned.signal_to_noise, rel=0.03)
+        (all_of_them,) = plan_order_of_mixture(5.0, DELTA, 1.0, 30, 10, orders=[30], variant=variant).orders
+        assert all_of_them.signal_to_noise == 0  # their average does not scatter
 
 
 def test_orders_above_the_smallest_class_cannot_be_planned():

@@ -11,6 +11,7 @@ from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, ideal_cube
+from dpsyn.theory.logarithms import format_log
 
 SPEC = PrivacySpec(10.0)
 MINE = DatasetStatistics(p=150, n=10**12, max_frequency=1e-12, name="mine")
@@ -88,6 +89,11 @@ def test_extremes_draw(spread: str, epsilon: float) -> None:
     assert len(strips) == len(info.columns)
     assert strips[0]["left"] == math.log10(info.x_domain[0])
     assert strips[-1]["right"] == math.log10(info.x_domain[1])
+    for name in ("private", "accurate"):
+        ends = [getattr(one, f"log_{name}_n") for one in info.columns]
+        assert [strip[name] for strip in strips] == [
+            "no n" if math.isinf(end) else format_log(max(0.0, end), 4, "at_least") for end in ends
+        ]
     assert info.here.text in draw_plane(info).to_json(ensure_ascii=False)
 
 
