@@ -23,6 +23,7 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import (
     with_count,
     with_counts,
 )
+from dpsyn.mechanisms.noisy_reweighting._spaces import noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.noise import NoiseSource
@@ -256,3 +257,10 @@ def test_the_constant_has_noise_where_the_number_of_rows_is_a_secret() -> None:
         config = dpsyn.NoisyReweighting(statistics=statistics)
         mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 0.0, neighbouring), cube(3), 9)
         assert mechanism.statistics.has_constant == (neighbouring == "add_remove")
+
+
+@pytest.mark.parametrize(("scale", "rows"), [(1.0, 14.0), (0.5, 20.0)])
+def test_totals_of_tables_count_by_how_little_noise_they_hold(scale, rows):
+    """Noise adds up over the cells of a table: totals of 10 and 30 with the variances 2 and 8·scale²."""
+    sums = np.array([5.0] * 2 + [30 / 8] * 8)
+    assert noisy_rows(TableFamily((2, 8), [(0,), (1,)]), sums, np.array([1.0] * 2 + [scale] * 8)) == pytest.approx(rows)
