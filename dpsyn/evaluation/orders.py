@@ -32,7 +32,7 @@ real rows that break a rule, above which it is lost."""
 _FRESH, _TWICE = 5, 2
 """So many times as often as fresh real rows others have to break it, and as real rows shuffled ones."""
 _ROUNDING = 1e-9, 0.01
-"""Values so near are one: in parts of the range, or of the unit."""
+"""Values so near are one: in parts of the largest one, or of the unit."""
 _TINY = sys.float_info.min
 
 
@@ -111,13 +111,14 @@ class Rule(_Pair):
     def lost(self, both: str) -> str:
         """How many rows keep it, in words; ``both``: which rows these are."""
         first, second = quoted(self.first), quoted(self.second)
-        said = f"{first} + {second}" if self.is_sum else f"{second} \N{MINUS SIGN} {first}"
+        said = f"{first} + {second}" if self.is_sum else f"{second} - {first}"
         said += f" is {' or '.join(f'{value:.15g}' for value in self.values)}{' days' * self.is_date}"
         if self.values == (0.0,) and not self.is_sum:
             said = f"{second} equals {first}"
-        kept = percent(1 - self.real_share, 3)
-        real = f"{kept} of the real rows" if self.real_broken else f"all {self.real_rows:,} real rows"
-        return f"In {real}{both} {said}, in {percent(1 - self.share, 3)} of the synthetic ones"
+        kept = (
+            f"{self.real_rows - self.real_broken:,} of {self.real_rows:,}" if self.real_broken else f"all {self.real_rows:,}"
+        )
+        return f"In {kept} real rows{both and f'{both},'} {said}, in {percent(1 - self.share, 3)} of the synthetic ones"
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +215,8 @@ def _grain(one: _Column, two: _Column) -> tuple[float, float]:
     """How near differences are that count as one, and the unit of both columns; 0 where they have none in common."""
     some = [column.attribute.unit for column in (one, two)]
     if some[0] is None or some[1] is None:
-        bounds = [bound or 0.0 for column in (one, two) for bound in (column.attribute.lower, column.attribute.upper)]
-        return max(_ROUNDING[0] * max(map(abs, bounds)), _TINY), 0.0
+        ends = [abs(float(column.law[at])) for column in (one, two) if len(column.law) for at in (0, -1)]
+        return max(_ROUNDING[0] * max(ends, default=0.0), _TINY), 0.0
     return max(_ROUNDING[1] * min(some[0], some[1]), _TINY), some[0] if some[0] == some[1] else 0.0
 
 

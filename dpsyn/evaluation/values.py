@@ -442,7 +442,7 @@ def _endings(
     wide = quantiles[-1] - quantiles[0]
     found = list[tuple[str, float, float]]()
     one, two = (units.endings(unit, digits) for digits in (1, 2))
-    for names in (one, two, *[_PARITY] * (len(one) == _DIGITS)):
+    for names in (one, two, *[_PARITY] * (len(one) == _DIGITS and one[1][-1] != "0")):
         if wide >= max(_LEAST_UNITS, _OFTEN * len(names)) * unit:
             counts = [np.abs(units.counts(law.values, unit)).astype(np.int64) % len(names) for law in (real, other)]
             found += _by_name(names, counts, (real, other))

@@ -74,7 +74,9 @@ _LEAST_EFFECTIVE = 0.1
 _FARTHER = 2.0
 _POINTS_FOR_THREADS = 20_000
 _NEWTON_STEPS = 300
-_SMALL_GAP = 1e-11
+_FIRST_STEP, _LONGER = 5.0, 1.5
+"""How far apart a step may move logarithms of the density at first, and how much farther after each step that was whole."""
+_SMALL_GAP, _HIDDEN = 1e-13, 1e-10
 _NOTHING_TO_GAIN = 0.05
 """Of the misfit, which a duality gap of so many nats times 2·λ/F may still lower."""
 _GOES_ON = 0.85
@@ -181,34 +183,45 @@ def max_entropy_step(
 
 
 def _newton(space: DenseFunctions | SparseFunctions, target: Floats, penalty: Floats, middle: Floats) -> Floats:
-    """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
+    """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step.
+
+    Where statistics contradict each other, the dual falls without an end but for a tiny penalty, and a whole step puts the
+    density on one point, from which none leads back. So steps begin short, and grow while they are taken whole.
+    """
     from scipy.linalg import cho_factor, cho_solve
 
-    multipliers = middle
+    multipliers, longest = middle, _FIRST_STEP
 
     def dual(point: Floats, log_total: float) -> float:
         return log_total - float(point @ target) + 0.5 * float((penalty * (point - middle) ** 2).sum())
 
     density, log_total = space.density(multipliers)
-    value = dual(multipliers, log_total)
+    value, before = dual(multipliers, log_total), math.inf
     for _ in range(_NEWTON_STEPS):
         slope = space.expected(density) - target + penalty * (multipliers - middle)
-        if float((slope**2 / penalty).sum()) / 2 <= _SMALL_GAP:
+        gap = float((slope**2 / penalty).sum()) / 2
+        if gap <= _SMALL_GAP:
             break
         curvature = space.covariance(density)
         curvature[np.diag_indices_from(curvature)] += penalty + 1e-15
         step = np.asarray(cho_solve(cho_factor(curvature, overwrite_a=True), slope))
-        descent, length = float(slope @ step), 1.0
+        descent = float(slope @ step)
+        whole = length = min(1.0, longest / max(float(np.ptp(space.values(step))), _SMALL_GAP))
+        # At the end rounding in the value hides the descent that is left, and the gap tells how far steps are of use.
+        hidden = descent <= _HIDDEN * max(1.0, abs(value))
+        if hidden and gap >= before:
+            break
         while True:
             there = multipliers - length * step
             density, log_total = space.density(there)
             reached = dual(there, log_total)
-            if reached <= value - 0.1 * length * descent or length < 1e-8:
+            if hidden or reached < value - 0.1 * length * descent or length < 1e-8 * whole:
                 break
             length /= 2
-        # At the end rounding in the value hides the descent that is left.
-        if length < 1e-8:
+        if reached >= value and not hidden:
             break
+        longest = longest * _LONGER if length == whole else max(_FIRST_STEP, longest * length / whole)
+        before = gap if hidden else math.inf
         multipliers, value = there, reached
     return multipliers
 

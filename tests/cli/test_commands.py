@@ -1016,7 +1016,7 @@ refinements = 1
 def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "grid.toml").write_text(GRID, encoding="utf-8")
     words = ("experiment", "grid.toml", "--workers", "1", "-q")
-    assert "1 runs: 1 done" in run(*words, "--csv", "results.csv").stdout
+    assert "1 run: 1 done" in run(*words, "--csv", "results.csv").stdout
     assert set(pd.read_csv("results.csv")["label"]) == {"'=tables"}
     assert "--resume" in run(*words, code=terminal.INPUT).stderr
     (here / "grid.toml").write_text(GRID.replace("repeats = 1", "repeats = 2"), encoding="utf-8")

@@ -611,6 +611,11 @@ def test_heaped_ages_and_even_blood_pressures_that_are_lost_are_told():
     assert "'x' that end in an even digit make up 9" in numbers(even, pressure, 1).ending_off()
 
 
+def test_tens_that_all_end_in_an_even_digit_are_told_by_their_digits():
+    errors = numbers(20 * EVERY[:40], 10 * EVERY[:80], 10)
+    assert not [name for name, *_ in errors.endings if "digit" in name]
+
+
 @pytest.mark.parametrize("rows", [20, 200, 2000])
 def test_last_digits_of_two_samples_of_one_law_are_not_told(rows):
     random = np.random.default_rng(0)

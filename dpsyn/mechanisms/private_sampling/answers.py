@@ -8,6 +8,7 @@ The stability bound is unpublished: it is compared, and certifies nothing.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
@@ -42,6 +43,7 @@ NAMES: dict[Certificate, str] = {
 }
 _HOLDS: dict[Certificate, str] = {"theorem_4_1": f", {EXACTLY}"}
 _GRID = 64
+_LEAST_FLOOR = sys.float_info.min
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,9 @@ def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:
         return FloorWindow(end, None, None, end, ("box",))
     inside = replace(setting, floor=min(0.2, end / 2))
     found = privacy_condition(inside).remedy("floor")
-    private = None if found is None or found.log_value is None or found.caveat else math.exp(found.log_value)
+    private = (
+        None if found is None or found.log_value is None or found.caveat else max(math.exp(found.log_value), _LEAST_FLOOR)
+    )
     blocked, lower = [], 0.0
     for condition in (bound.condition(inside) for bound in ACCURACY if bound.key != "promise"):
         found = condition.remedy("floor")

@@ -106,6 +106,21 @@ def test_the_more_epsilon_the_nearer_although_most_cells_of_a_table_are_empty() 
     assert errors[1] < 0.001
 
 
+@pytest.mark.parametrize(("columns", "size", "n", "epsilon"), [(6, 5, 300_000, 10.0), (8, 3, 500_000, 20.0)])
+def test_a_first_step_that_is_far_too_long_does_no_harm(columns: int, size: int, n: int, epsilon: float) -> None:
+    """Tables that contradict each other by next to nothing: a whole step of Newton's method puts all rows on one point."""
+    random = np.random.default_rng(0)
+    common = random.normal(size=n)
+    codes = [0.7 * (common + random.normal(size=n)) * size / 5 + size / 2 for _ in range(columns)]
+    domain = categories(*[size] * columns)
+    table = Table(domain.decode(np.clip(np.stack(codes, axis=1), 0, size - 1).astype(np.int32), random), domain, "bell")
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(epsilon, 1e-6), domain, n)
+    found = mechanism(np.random.default_rng(1), table).diagnostics
+    assert found["solver_status"] == "optimal"
+    assert found["duality_gap"] < 1e-6
+    assert found["misfit"] < 1
+
+
 def test_a_fit_that_ends_too_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_fit, "NEWTON_AT_MOST", 0)
     table = places(50_000)

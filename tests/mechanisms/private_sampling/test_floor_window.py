@@ -98,6 +98,13 @@ def test_the_floor_that_is_written_is_private_too(epsilon: float) -> None:
     assert 0 <= epsilon - math.log(2 / float(found[1])) < 0.001
 
 
+def test_an_epsilon_that_allows_any_floor_is_survived() -> None:
+    window = floor_window(sampling_setting(replace(ideal_cube(1), n=10), PrivacySpec(2079.4), degree=1, rows=1))
+    assert window.private_from is not None
+    assert 0 < window.private_from < 1e-300
+    assert "1 row is private from floor = 2." in window.words(1, 2079.4)
+
+
 def test_the_window_that_is_written_lies_in_the_window() -> None:
     for log_n in (200.0, 201.0, 203.0):
         for ceiling in (1.12345678, 1.2, 1.3):
