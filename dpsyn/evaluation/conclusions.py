@@ -343,8 +343,10 @@ def _numbers(report: Report) -> Finding | None:
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {counted(count, 'column')} of numbers came out far from the real ones: {named}. "
     first, why = next(iter(ruined.items()))
-    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}{torn}"
-    return Finding("numbers", "poor" if not kept or 2 * len(ruined) > count else "with care", figure, said)
+    said += f"{'Why' if len(ruined) == 1 else f'Of {quoted(first)}'}: {why}.{few}"
+    if not kept or 2 * len(ruined) > count:
+        return Finding("numbers", "poor", figure, said)
+    return Finding("numbers", "with care", figure, said + torn)
 
 
 def _with_orders(report: Report, numbers: Finding | None) -> Finding | None:

@@ -624,6 +624,9 @@ def test_what_columns_lose_that_keep_their_shape_is_told_beside_ruined_ones_but_
     assert said.startswith("1 of 3 columns of numbers came out far from the real ones: 'x'. ")
     assert " But of 'y' 0 of 5,000 values are 5, 450 of 5,000 real ones. Values of 'y' that end in .99 make up" in said
     assert "too" not in said
+    poor = card(report(0.01, values=(ruined, replace(ruined, column="z"), off)))["numbers"]
+    assert poor[0] == "poor"
+    assert "'y'" not in poor[1]
 
 
 def test_of_several_columns_that_lose_values_the_one_with_most_rows_is_told_and_the_others_are_named() -> None:
