@@ -21,11 +21,12 @@ run: $(VENV)/.run
 	DPSYN_LOCAL=1 PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
 # Parts that run side by side, two more than there are processors, since some wait for a browser or for a job; what each said
-# comes once it is done. The longest come first.
-PARTS := tests/browser:tests/app:tests/kit:tests/cli tests/pages tests/mechanisms tests/data:tests/robustness tests/conformance
-OTHERS := $(foreach part,$(subst :, ,$(PARTS)),--ignore=$(part))
+# comes once it is done. The longest come first, and the others beside them.
+LONG := tests/browser:tests/app:tests/kit:tests/cli tests/pages tests/mechanisms
+SHORT := tests/robustness tests/conformance tests/data
+OTHERS := $(foreach part,$(subst :, ,$(LONG) $(SHORT)),--ignore=$(part))
 test: style
-	printf '%s\n' $(PARTS:%=pytest:%) 'pytest $(OTHERS)' mypy | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count() + 2)') -I PART sh -c ' \
+	printf '%s\n' $(LONG:%=pytest:%) 'pytest $(OTHERS)' $(SHORT:%=pytest:%) mypy | xargs -P $$($(BIN)/python -c 'import os; print(os.cpu_count() + 2)') -I PART sh -c ' \
 	  log=$$(mktemp); $(BIN)/python -m $$(echo "$$1" | tr : " ") > $$log 2>&1; code=$$?; cat $$log; rm -f $$log; exit $$code' \
 	  sh PART
 
