@@ -25,8 +25,8 @@ _MONTHS = (
 _OF_MONTH = tuple(map(str, range(1, 32)))
 PARTS = {"weekday": _WEEKDAYS, "month": _MONTHS, "day": _OF_MONTH}
 """Of a date, with their values in order."""
-_MONDAY, _WEEK = 4, 7
-"""1970-01-05, and days."""
+_MONDAY = 4
+"""1970-01-05."""
 
 
 def calendar_codes(part: str, days: Floats) -> Codes:
@@ -35,7 +35,7 @@ def calendar_codes(part: str, days: Floats) -> Codes:
     empty = np.isnan(days)
     whole = np.where(empty, 0, days).astype(np.int64)
     if part == "weekday":
-        codes = (whole - _MONDAY) % _WEEK
+        codes = (whole - _MONDAY) % 7
     else:
         months = whole.astype("datetime64[D]").astype("datetime64[M]")
         codes = months.astype(np.int64) % 12 if part == "month" else whole - months.astype("datetime64[D]").astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -214,6 +215,17 @@ def test_an_order_is_lost_beyond_chance_beyond_a_hundredth_and_far_beyond_fresh_
     assert lost_orders([ORDER], [replace(ORDER, first="x", rows=100, broken=9)], 1_000)
 
 
+def seen_without_an_alarm(find: Any, draw: Any, n: int, k: int, times: int) -> int:
+    """How many orders or rules of ``n`` real rows were found, none of which is lost among ``k`` rows of the same law."""
+    seen = 0
+    for _ in range(times):
+        real, fresh, other = draw(n), draw(n // 3), draw(k)
+        found = find(real, other)
+        seen += len(found)
+        assert lost_orders(found, find(real, fresh), k) == lost_orders(found, (), k) == ""
+    return seen
+
+
 @pytest.mark.parametrize(("n", "k"), [(100, 100), (100, 20_000), (150, 1_000), (300, 300)])
 def test_rows_of_the_same_law_break_no_order(n: int, k: int):
     """Ten columns that are ordered but in a few rows, which chance may keep from among the real ones."""
@@ -225,13 +237,7 @@ def test_rows_of_the_same_law_break_no_order(n: int, k: int):
         rare[swapped] = random.permuted(rare[swapped], axis=1)
         return numbers({f"c{j}": rare[:, j] for j in range(10)})
 
-    seen = 0
-    for _ in range(30):
-        real, fresh, other = draw(n), draw(n // 3), draw(k)
-        found = orders(real, other)
-        seen += len(found)
-        assert lost_orders(found, orders(real, fresh), k) == lost_orders(found, (), k) == ""
-    assert seen > 100
+    assert seen_without_an_alarm(orders, draw, n, k, times=30) > 100
 
 
 def test_columns_that_have_nothing_to_do_with_each_other_are_quiet():
@@ -416,10 +422,4 @@ def test_rows_of_the_same_law_lose_no_rule(n: int, k: int):
         alike = {f"c{j}": np.where(same[j], 50 - one if j % 2 else one + j, noise[j]) for j in range(10)}
         return numbers({"one": one, **alike, "few": one // 15, "coin": (one // 15 + (random.random(rows) < 0.3)) % 3}, 1.0)
 
-    seen = 0
-    for _ in range(10):
-        real, fresh, other = draw(n), draw(n // 3), draw(k)
-        found = rules(real, other)
-        seen += len(found)
-        assert lost_orders(found, rules(real, fresh), k) == lost_orders(found, (), k) == ""
-    assert seen > 50
+    assert seen_without_an_alarm(rules, draw, n, k, times=10) > 50

@@ -169,13 +169,15 @@ def _on_one_space(
     space: Space = over_cells
     if plan.config.objective != "max":
         small = family.count <= _SMALL_FAMILY and over_cells.points * family.count <= _SMALL_MATRIX
-        if cells is None or (plan.space == "whole" and small):
+        by_newton = isinstance(family, TableFamily) and _by_newton(family, over_cells.points)
+        if cells is None or (plan.space == "whole" and (small or by_newton)):
             points = codes if codes is not None else _spaces.all_points(sizes)
             base = np.exp(sum(law[points[:, j]] for j, law in enumerate(log_base))) if weights is None else weights
-            space = DenseFunctions(family.matrix(points), base)
-        elif plan.space == "whole" and isinstance(family, TableFamily) and _by_newton(family, over_cells.points):
-            points = codes if codes is not None else _spaces.all_points(sizes)
-            space = SparseFunctions(family.matrix(points), np.exp(sum(law[points[:, j]] for j, law in enumerate(log_base))))
+            matrix = family.matrix(points)
+            if cells is None or small or isinstance(matrix, np.ndarray):
+                space = DenseFunctions(matrix, base)
+            else:
+                space = SparseFunctions(matrix, base)
         elif cells.combination is not None:
             space = Combined(over_cells, cells.combination)
     facts: dict[str, Any] = {}
